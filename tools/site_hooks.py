@@ -41,6 +41,7 @@ SECTIONS = [
             "table-format",
             "machine-format",
             "trace-format",
+            "queue-profile-format",
             "c-api",
             "python-api",
         ],

@@ -8,7 +8,8 @@
 namespace unisono::matching {
 namespace {
 
-constexpr std::string_view first_line = "unisono-matching-profile 1";
+constexpr std::string_view first_word = "unisono-matching-profile";
+constexpr std::string_view version = "1";
 
 std::string_view next_line(std::string_view* text) {
   const std::size_t end = std::min(text->find('\n'), text->size());
@@ -49,6 +50,7 @@ class Reader {
     return "begins with neither ranks, rank, posted nor unexpected";
   }
   std::map<int, Profile> of_ranks;
+  int ranks() const { return ranks_; }
 
  private:
   std::string read_ranks(std::string_view* line) {
@@ -82,6 +84,18 @@ class Reader {
   Profile* profile_ = nullptr;
 };
 
+// What is wrong with the first line; empty where nothing is.
+std::string why_not_read(std::string_view line) {
+  const std::string known = std::string(first_word) + " " + std::string(version);
+  if (line == known) return {};
+  const bool is_profile = next_word(&line) == first_word;
+  const auto other = next_number(&line, UINT32_MAX);
+  if (is_profile && other && line.empty())
+    return "it has version " + std::to_string(*other) + ", and this Unisono reads version " +
+           std::string(version);
+  return "line 1 is not '" + known + "'";
+}
+
 void add_counts(std::string* text, std::string_view queue, const ElementCounts& counts) {
   for (const auto& [place, elements] : counts)
     *text += std::string(queue) + " " + std::to_string(place.first) + " " + std::to_string(place.second) +
@@ -98,8 +112,8 @@ std::vector<double> elements_of_sources(const ElementCounts& counts, int ranks) 
 }
 
 ReadProfile read_profiles(std::string_view text) {
-  if (next_line(&text) != first_line)
-    return {.problem = "the first line is not '" + std::string(first_line) + "'"};
+  if (const std::string problem = why_not_read(next_line(&text)); !problem.empty())
+    return {.problem = problem};
   Reader reader;
   for (int number = 2; !text.empty(); ++number) {
     const std::string_view line = next_line(&text);
@@ -107,13 +121,13 @@ ReadProfile read_profiles(std::string_view text) {
     if (const std::string problem = reader.read(line); !problem.empty())
       return {.problem = "line " + std::to_string(number) + " " + problem};
   }
-  return {.of_ranks = std::move(reader.of_ranks)};
+  if (reader.ranks() == 0) return {.problem = "it does not say how many ranks there are"};
+  return {.ranks = reader.ranks(), .of_ranks = std::move(reader.of_ranks)};
 }
 
-std::string to_text(const std::map<int, Profile>& of_ranks) {
-  std::string text = std::string(first_line) + "\n";
-  if (of_ranks.empty()) return text;
-  text += "ranks " + std::to_string(of_ranks.begin()->second.ranks) + "\n";
+std::string to_text(int ranks, const std::map<int, Profile>& of_ranks) {
+  std::string text =
+      std::string(first_word) + " " + std::string(version) + "\nranks " + std::to_string(ranks) + "\n";
   for (const auto& [rank, profile] : of_ranks) {
     text += "rank " + std::to_string(rank) + "\n";
     add_counts(&text, "posted", profile.posted);

@@ -2,13 +2,7 @@
 // What an earlier run of a program has put into a rank's queues, by peer: rows of the source's matrices
 // (figure 3.3; figure 4.1 with contexts). Receives from any source are not in it.
 //
-// As text, a line for each rank and each of its counts, and comments behind #:
-//
-//     unisono-matching-profile 1
-//     ranks 64
-//     rank 3
-//     posted CONTEXT SOURCE ELEMENTS
-//     unexpected CONTEXT SOURCE ELEMENTS
+// docs/reference/queue-profile-format.md describes it as text.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +31,15 @@ struct Profile {
 std::vector<double> elements_of_sources(const ElementCounts& counts, int ranks);
 
 inline constexpr int most_profile_ranks = 1 << 22;
+inline constexpr std::size_t most_profile_bytes = std::size_t{1} << 30;
 
+// Of a job of so many ranks; those that have put nothing into queues may lack.
 struct ReadProfile {
+  int ranks = 0;
   std::map<int, Profile> of_ranks;
   std::string problem;  // empty where the text could be read
 };
 ReadProfile read_profiles(std::string_view text);
-std::string to_text(const std::map<int, Profile>& of_ranks);
+std::string to_text(int ranks, const std::map<int, Profile>& of_ranks);
 
 }  // namespace unisono::matching

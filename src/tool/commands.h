@@ -21,6 +21,7 @@ int show_machine(const std::vector<std::string>& words);
 int describe_graph(const std::vector<std::string>& words);
 int measure_matching(const std::vector<std::string>& words);
 int make_message_pattern(const std::vector<std::string>& words);
+int write_queue_profile(const std::vector<std::string>& words);
 int replay_messages(const std::vector<std::string>& words);
 int report_on_messages(const std::vector<std::string>& words);
 int list_crashes(const std::vector<std::string>& words);

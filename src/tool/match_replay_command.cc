@@ -91,16 +91,19 @@ ordered_json depths(const std::vector<RankOrders>& all, int ranks, bool is_high)
 }  // namespace
 
 int replay_messages(const std::vector<std::string>& words) {
-  const Arguments arguments(words, {"file", "engine", "rank"}, {"progress"});
+  const Arguments arguments(words, {"file", "engine", "rank", "profile"}, {"progress"});
   const std::vector<Engine> engines = engines_from(arguments);
   const traces::Trace trace = trace_from(arguments);
-  const std::vector<RankOrders> all = orders_of(trace, arguments);
+  std::vector<RankOrders> all = orders_of(trace, arguments);
+  take_profiles(arguments, trace.ranks, &all);
   const bool is_exact = std::ranges::all_of(all, &RankOrders::is_exact);
   ordered_json head = {{"file", arguments.text("file")},
                        {"ranks", trace.ranks},
                        {"ranks_with_events", all.size()},
                        {"mpi", trace.mpi},
                        {"messages", trace.messages},
+                       {"counts", counts_of(trace)},
+                       {"profile", arguments.text("profile", "")},
                        {"events", trace.event_count()},
                        {"is_exact", is_exact}};
   head["depths"] = {{"low", depths(all, trace.ranks, false)}};

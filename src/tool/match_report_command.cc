@@ -119,13 +119,6 @@ ordered_json samples_of(const RankOrders& of) {
   return found;
 }
 
-// Of all ranks, also of those whose queues have seen nothing.
-std::map<std::string, std::uint64_t> counts_of(const traces::Trace& trace) {
-  std::map<std::string, std::uint64_t> counts;
-  for (const auto& [rank, of_one] : trace.of_rank)
-    for (const auto& [name, count] : of_one.counts) counts[name] += count;
-  return counts;
-}
 std::ptrdiff_t full_ranks(const traces::Trace& trace) {
   return std::ranges::count_if(trace.of_rank,
                                [](const auto& of_one) { return of_one.second.full_ns != UINT64_MAX; });

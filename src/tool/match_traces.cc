@@ -86,6 +86,13 @@ traces::Trace trace_from(const Arguments& arguments) {
   return std::move(found.trace);
 }
 
+std::map<std::string, std::uint64_t> counts_of(const traces::Trace& trace) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& [rank, of_one] : trace.of_rank)
+    for (const auto& [name, count] : of_one.counts) counts[name] += count;
+  return counts;
+}
+
 std::vector<RankOrders> orders_of(const traces::Trace& trace, const Arguments& arguments) {
   std::vector<int> asked;
   if (arguments.has("rank")) asked = numbers_from(arguments.text("rank"), 0, trace.ranks - 1, "--rank");
@@ -103,6 +110,23 @@ std::vector<RankOrders> orders_of(const traces::Trace& trace, const Arguments& a
     found.push_back(std::move(orders));
   }
   return found;
+}
+
+void take_profiles(const Arguments& arguments, int ranks, std::vector<RankOrders>* orders) {
+  if (!arguments.has("profile")) return;
+  const std::string file = arguments.text("profile");
+  const ReadFile text = read_file(file, matching::most_profile_bytes);
+  if (!text.text) throw UsageError(file + ": " + text.problem);
+  matching::ReadProfile read = matching::read_profiles(*text.text);
+  if (!read.problem.empty()) throw UsageError(file + " is no profile of queues: " + read.problem);
+  if (read.ranks != ranks)
+    throw UsageError(file + " is a profile of " + std::to_string(read.ranks) +
+                     " ranks, and the trace is of " + std::to_string(ranks));
+  for (RankOrders& of : *orders) {
+    of.profile = {.ranks = ranks};
+    if (const auto found = read.of_ranks.find(of.rank); found != read.of_ranks.end())
+      of.profile = std::move(found->second);
+  }
 }
 
 double cpu_ns() {

@@ -3,6 +3,7 @@
 // the clock.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,15 +29,22 @@ std::vector<Engine> engines_from(const Arguments& arguments);
 // The file that --file names.
 traces::Trace trace_from(const Arguments& arguments);
 
+// What all ranks together have counted, also those whose queues have seen nothing.
+std::map<std::string, std::uint64_t> counts_of(const traces::Trace& trace);
+
 // A rank's queues in both orders.
 struct RankOrders {
   int rank = 0;
   bool is_exact = false;
   traces::RankOrder low, high;
-  matching::Profile profile;
+  matching::Profile profile;  // of this very trace, unless there is one of an earlier run
 };
 // All ranks that have any event, or those of --rank.
 std::vector<RankOrders> orders_of(const traces::Trace& trace, const Arguments& arguments);
+
+// Puts the profile that --profile names, if it names one, in the place of those that the traces have. It must
+// be of as many ranks.
+void take_profiles(const Arguments& arguments, int ranks, std::vector<RankOrders>* orders);
 
 // CPU time of this thread.
 double cpu_ns();

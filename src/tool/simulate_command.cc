@@ -142,7 +142,8 @@ ordered_json to_json(const Distribution& found) {
   return json;
 }
 
-std::string text_of(const model::Candidate& candidate) {
+// With all of its parameters.
+std::string full_text_of(const model::Candidate& candidate) {
   std::string inside;
   for (const auto& [key, value] : candidate.parameters.values())
     inside += (inside.empty() ? "" : ",") + key + "=" + bytes_to_text(value);
@@ -235,11 +236,11 @@ int simulate_calls(const std::vector<std::string>& words) {
   if (arguments.has("progress")) options.progress = ProgressLines{};
   const model::Candidate candidate = chosen_candidate(arguments, operation, problem, machine, bytes);
   const model::Simulated done = simulate(candidate, problem, bytes, machine, options);
-  if (!done.problem.empty()) throw UsageError(text_of(candidate) + ": " + done.problem);
+  if (!done.problem.empty()) throw UsageError(full_text_of(candidate) + ": " + done.problem);
   ordered_json json = {
       {"operation", arguments.text("operation")}, {"bytes", bytes}, {"type", type}, {"op", op}};
   json.update(to_json(problem, machine, options));
-  json["algorithm"] = text_of(candidate);
+  json["algorithm"] = full_text_of(candidate);
   json["by_events"] = done.by_events.empty() ? ordered_json(nullptr) : ordered_json(done.by_events);
   json["steps"] = done.steps;
   json["works"] = done.works;

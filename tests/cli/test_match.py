@@ -100,6 +100,77 @@ def test_replay_has_bounds(stage: Stage, built: dict[str, str]) -> None:
     assert "0 - 100" in stage.unisono("match", "replay", str(file), environment=built).stdout
 
 
+def _sent_by(source: int) -> str:
+    """Rank 0 asks this source for many messages, and each other one for one; they come in reverse."""
+    sources = [source] * 100 + [other for other in range(4) if other != source]
+    lines = [f"post {i} {i} {source} {i} 0 8" for i, source in enumerate(sources)]
+    lines += [f"arrive {200 + i} {sources[102 - i]} {102 - i} 0 8" for i in range(103)]
+    return _HEAD + "rank 0\n" + "\n".join(lines) + "\n"
+
+
+def test_profile_of_one_run_serves_another(stage: Stage, built: dict[str, str]) -> None:
+    for source in (1, 2):
+        (stage.work / f"{source}.trace").write_text(_sent_by(source))
+        answer = stage.unisono("match", "profile", f"{source}.trace", f"{source}.profile", environment=built)
+        assert answer.stdout == (
+            f"wrote {source}.profile: 1 of 4 ranks; 103 receives and 0 messages have waited\n"
+        ), answer.stderr
+    text = (stage.work / "1.profile").read_text()
+    assert text.startswith("unisono-matching-profile 1\nranks 4\nrank 0\n") and "\nposted 0 1 100\n" in text
+    lists = {}
+    for words in ((), ("--profile", "1.profile"), ("--profile", "2.profile")):
+        engines = ("--engine", "partners_static,clusters_heuristic,list")
+        answer = _json(stage, built, "replay", "1.trace", *engines, *words)
+        lists[words[-1:]] = {one["engine"]: one["low"]["posted"]["traversals"] for one in answer["engines"]}
+    own, same, other = lists.values()
+    # In one run source 1 is the partner, in the other source 2: then 1 is among all others.
+    assert own == same
+    assert other["list"] == own["list"] and other["partners_static"] > own["partners_static"]
+    text = stage.unisono("match", "replay", "1.trace", "--profile", "2.profile", environment=built).stdout
+    assert "Clusters and partners are those of 2.profile." in text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "bad.profile is no profile of queues: line 1 is not 'unisono-matching-profile 1'"),
+        (
+            "unisono-matching-profile 2\nranks 4\n",
+            "it has version 2, and this Unisono reads version 1",
+        ),
+        (
+            "unisono-matching-profile 1\nranks 8\nrank 0\nposted 0 1 5\n",
+            "bad.profile is a profile of 8 ranks, and the trace is of 4",
+        ),
+        ("unisono-matching-profile 1\nranks 4\nrank 0\nposted 0 9 5\n", "line 4 wants a context"),
+        ("unisono-matching-profile 1\nranks 4\nrank 0\nposted 0 1 -5\n", "line 4 wants a context"),
+        ("unisono-matching-profile 1\n", "it does not say how many ranks there are"),
+    ],
+)
+def test_refuses_what_is_no_profile(
+    stage: Stage, built: dict[str, str], deep: Path, text: str, said: str
+) -> None:
+    (stage.work / "bad.profile").write_text(text)
+    answer = stage.unisono("match", "replay", str(deep), "--profile", "bad.profile", environment=built)
+    assert answer.returncode == 2 and said in answer.stderr, answer.stderr
+
+
+@pytest.mark.parametrize("command", ["report", "replay", "profile"])
+def test_says_that_no_messages_were_recorded(stage: Stage, built: dict[str, str], command: str) -> None:
+    (stage.work / "empty.trace").write_text(_HEAD + "rank 0\nrun 5\ncount left-out 7\n")
+    words = ("empty.trace", *(["empty.profile"] if command == "profile" else []))
+    answer = stage.unisono("match", command, *words, environment=built)
+    assert answer.returncode == 1 and not answer.stdout
+    assert "no messages were recorded in empty.trace" in answer.stderr
+    assert "7 went to other jobs" in answer.stderr
+    assert not (stage.work / "empty.profile").exists()
+
+
+def test_says_that_a_rank_has_no_messages(stage: Stage, built: dict[str, str], deep: Path) -> None:
+    answer = stage.unisono("match", "report", str(deep), "--rank", "2", environment=built)
+    assert answer.returncode == 1 and "has no messages to ranks 2" in answer.stderr
+
+
 @pytest.mark.parametrize("name", ["amg", "fds", "fds_gathers", "lammps", "radix"])
 def test_patterns(stage: Stage, built: dict[str, str], name: str) -> None:
     answer = stage.unisono(

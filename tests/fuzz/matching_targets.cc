@@ -115,7 +115,7 @@ void run_queues(std::string_view input) {
 void run_profiles(std::string_view input) {
   const matching::ReadProfile read = matching::read_profiles(input);
   if (!read.problem.empty()) return;
-  const matching::ReadProfile again = matching::read_profiles(matching::to_text(read.of_ranks));
+  const matching::ReadProfile again = matching::read_profiles(matching::to_text(read.ranks, read.of_ranks));
   require(again.problem.empty() && again.of_ranks == read.of_ranks, "a profile that is written is read again",
           "profile");
 }

@@ -14,7 +14,7 @@ from unisono.commands.hints import HintingChoice, HintingGroup
 from unisono.commands.jobs import JobCommand, mpicc_option, quiet_settings
 from unisono.commands.lists import ListOption
 from unisono.commands.values import collected, json_option
-from unisono.common import files, printing, tool
+from unisono.common import files, printing, tool, units
 from unisono.common.errors import UsageError
 from unisono.measuring import candidates, matching_bench
 from unisono.reporting import matching, matching_text
@@ -51,6 +51,10 @@ def numbers(text: str, option: str) -> list[int]:
 
 def _engine_words(engines: str) -> list[str]:
     return [word for name in candidates.split(engines) for word in ("--engine", name)]
+
+
+def _rank_words(rank: str | None) -> list[str]:
+    return ["--rank", rank] if rank else []
 
 
 def _asked(question: str, words: Sequence[str], doing: str) -> list[dict[str, Any]]:
@@ -202,20 +206,59 @@ def _bench_ranks(asked: Bench) -> None:
 
 @command.command()
 @_file
-@_engine
+@click.argument("written", metavar="PROFILE", type=click.Path(dir_okay=False, path_type=Path))
 @_rank
 @json_option()
-def replay(file: Path, engines: str, rank: str | None, as_json: bool) -> None:
+def profile(file: Path, written: Path, rank: str | None, as_json: bool) -> None:
+    """Write what a run has put into its queues, for structures of a later run.
+
+    Some structures are made by what an earlier run has put into each queue: clusters of sources, and partners.
+    `unisono match replay --profile` makes them by this file.
+
+    \b
+      unisono match profile messages.trace queues.profile
+      unisono match replay later.trace --profile queues.profile
+
+    docs/reference/queue-profile-format.md describes profiles.
+    """
+    words = ["--file", str(file), "--out", str(written), *_rank_words(rank)]
+    answer = _asked("match-profile", words, "looking")[0]
+    matching.require_messages(file, rank, answer["ranks_with_events"], answer["counts"])
+    if as_json:
+        printing.print_json(answer)
+        return
+    counts = {name: units.count_text(count) for name, count in answer.items() if isinstance(count, int)}
+    printing.echo(
+        f"wrote {written}: {counts['ranks_with_events']} of {counts['ranks']} ranks; "
+        f"{counts['posted']} receives and {counts['unexpected']} messages have waited"
+    )
+
+
+@command.command()
+@_file
+@_engine
+@_rank
+@click.option(
+    "--profile",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What an earlier run has put into its queues, as `unisono match profile` writes it.  [default: what this trace puts there]",
+)
+@json_option()
+def replay(file: Path, engines: str, rank: str | None, profile: Path | None, as_json: bool) -> None:
     """Take a trace of messages through structures: time, elements looked at, memory.
 
     \b
       unisono match replay messages.trace
       unisono match replay messages.trace --engine 'list,clusters_k_means(k=16),own'
+      unisono match replay later.trace --profile queues.profile
 
     docs/reference/trace-format.md describes traces.
     """
-    words = ["--file", str(file), *_engine_words(engines), *(["--rank", rank] if rank else [])]
+    words = ["--file", str(file), *_engine_words(engines), *_rank_words(rank)]
+    words += ["--profile", str(profile)] if profile else []
     lines = _asked("match-replay", words, "replaying")
+    matching.require_messages(file, rank, lines[0]["ranks_with_events"], lines[0]["counts"])
     if as_json:
         printing.print_json({**lines[0], "engines": lines[1:]})
     else:
@@ -289,9 +332,10 @@ def report(file: Path, rank: str | None, ns: float | None, page: Path | None, as
         str(file),
         "--ps-per-element",
         str(round(1000 * cost.ns)),
-        *(["--rank", rank] if rank else []),
+        *_rank_words(rank),
     ]
     answer = _asked("match-report", words, "looking")[0]
+    matching.require_messages(file, rank, len(answer["of_ranks"]), answer["counts"])
     answer["cost"] = cost.text
     answer["verdict"] = matching.verdict(answer)
     if page is not None:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unisono.common import tool
+from unisono.common import tool, units
+from unisono.common.errors import UnisonoError
 from unisono.measuring import matching_bench
 
 STANDARD_NS = 5.0  # what MPIs took for each element that were measured with long queues
@@ -25,6 +26,20 @@ def ask(question: str, words: Sequence[str], progress: Progress) -> list[dict[st
         else:
             lines.append(line)
     return lines
+
+
+def require_messages(file: Path, rank: str | None, ranks: int, counts: Mapping[str, int]) -> None:
+    """A trace without any is an error, since all that is said of it would be empty."""
+    if ranks:
+        return
+    if rank is not None:
+        raise UnisonoError(f"{file} has no messages to ranks {rank}, and no receives of theirs")
+    left_out = counts.get("left-out", 0)
+    more = f"; {units.count_text(left_out)} went to other jobs, and are not recorded" if left_out else ""
+    raise UnisonoError(
+        f"no messages were recorded in {file}: the program sent and received none by itself "
+        f"(those inside of collectives are not seen){more}"
+    )
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,8 @@ def show_replay(lines: Sequence[dict[str, Any]]) -> None:
         )
     console.print(made)
     console.print()
+    if head["profile"]:
+        console.print(f"Clusters and partners are those of {escape(head['profile'])}.\n", soft_wrap=True)
     made = printing.table(
         "What each structure takes",
         *("structure", "ms", "ns per search", "looked at, receives", "looked at, messages", "memory"),

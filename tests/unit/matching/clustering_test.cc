@@ -103,16 +103,22 @@ TEST(Profile, IsReadAsItWasWritten) {
   std::map<int, Profile> of_ranks;
   of_ranks[3] = {.ranks = 8, .posted = {{{0, 1}, 5}, {{7, 2}, 9}}, .unexpected = {{{0, 7}, 1ULL << 40}}};
   of_ranks[5] = {.ranks = 8};
-  const ReadProfile read = read_profiles(to_text(of_ranks));
+  const ReadProfile read = read_profiles(to_text(8, of_ranks));
   EXPECT_EQ(read.problem, "");
+  EXPECT_EQ(read.ranks, 8);
   EXPECT_EQ(read.of_ranks, of_ranks);
   EXPECT_EQ(elements_of_sources(of_ranks[3].posted, 8), (std::vector<double>{0, 5, 9, 0, 0, 0, 0, 0}));
 }
 
 TEST(Profile, SaysWhatIsWrong) {
   const std::string begin = "unisono-matching-profile 1\n";
-  EXPECT_EQ(read_profiles("").problem, "the first line is not 'unisono-matching-profile 1'");
+  EXPECT_EQ(read_profiles("").problem, "line 1 is not 'unisono-matching-profile 1'");
+  EXPECT_EQ(read_profiles("unisono-matching-profile x").problem,
+            "line 1 is not 'unisono-matching-profile 1'");
+  EXPECT_EQ(read_profiles("unisono-matching-profile 2\nranks 4\n").problem,
+            "it has version 2, and this Unisono reads version 1");
   const std::vector<std::pair<std::string, std::string>> cases = {
+      {"# nothing", "it does not say how many ranks there are"},
       {"ranks 0", "line 2 wants a number of ranks"},
       {"ranks 4 5", "line 2 wants a number of ranks"},
       {"ranks 4\nranks 4", "line 3 says once more how many ranks there are"},

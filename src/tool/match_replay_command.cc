@@ -28,6 +28,7 @@ void add_cost(const RankOrder& order, const RankOrders& of, const Engine& engine
   double spent = 0;
   for (int i = 0; i < most && spent < enough_ns; ++i) {
     const auto queues = engine.queues(ranks, &of.profile);
+    traces::meet_contexts(order, queues.get());
     const double begin = cpu_ns();
     traces::replay(order, queues.get());
     const double took = cpu_ns() - begin;

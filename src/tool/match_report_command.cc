@@ -49,6 +49,7 @@ Bound bound_of(const traces::RankOrder& order, const RankOrders& of, int ranks, 
   const auto queues = traces::queues_for(*matching::find(present), ranks, of.profile);
   bound.depths = traces::depths_in(order, queues.get());
   const auto own = traces::queues_for(*matching::find("own"), ranks, of.profile);
+  traces::meet_contexts(order, own.get());
   const double begin = cpu_ns();
   traces::replay(order, own.get());
   bound.own_ns = cpu_ns() - begin;

@@ -2,6 +2,7 @@
 // The closed forms of reductions along f-nomial trees, and what the trees take in virtual time (N6).
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -54,7 +55,8 @@ std::vector<SerialTime> serial_times(const std::string& text) {
     const auto ranks = std::from_chars(at, end, one.ranks);
     const bool has_ranks = ranks.ec == std::errc() && ranks.ptr < end && *ranks.ptr == '=' && one.ranks > 0;
     const auto us = has_ranks ? std::from_chars(ranks.ptr + 1, end, one.us) : ranks;
-    if (!has_ranks || us.ec != std::errc() || !(one.us > 0) || (us.ptr < end && *us.ptr != ','))
+    if (!has_ranks || us.ec != std::errc() || !(one.us > 0) || !std::isfinite(one.us) ||
+        (us.ptr < end && *us.ptr != ','))
       throw UsageError("--serial takes times in us by numbers of ranks, as 2=11.5,5=17.3");
     times.push_back(one);
     at = us.ptr + 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "traces/trace_items.h"
 
@@ -28,6 +29,23 @@ Item make(const QueueEvent& event, Queues* queues) {
 }
 
 }  // namespace
+
+void meet_contexts(const RankOrder& order, Queues* queues) {
+  std::set<std::uint32_t> met;
+  const Item item = item_of(0);
+  for (const QueueEvent& event : order.events) {
+    if (event.what != What::post || !met.insert(event.envelope.context).second) continue;
+    // A receive with the wildcards that come anyway: others could make more to look at.
+    matching::Envelope receive = event.envelope, message = event.envelope;
+    receive.kind = message.kind = {};
+    message.source = std::max(message.source, 0);
+    message.tag = std::max(message.tag, 0);
+    queues->post(receive, item);
+    queues->cancel(receive, item);
+    queues->arrive(message, item);
+    queues->take(receive);
+  }
+}
 
 void replay(const RankOrder& order, Queues* queues) {
   for (const QueueEvent& event : order.events) make(event, queues);

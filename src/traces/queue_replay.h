@@ -13,6 +13,10 @@
 
 namespace unisono::traces {
 
+// Lets queues that are new make what they have for each communicator of these events: a program makes its
+// communicators before it sends. What follows is then search alone.
+void meet_contexts(const RankOrder& order, matching::Queues* queues);
+
 // Nothing but the calls, which can be timed.
 void replay(const RankOrder& order, matching::Queues* queues);
 

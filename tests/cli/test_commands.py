@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from conftest import BUILD, FIXTURES, Stage, needs_build
@@ -52,6 +53,24 @@ class TestTop:
         for param in command.get_params(context):
             if param.param_type_name == "option":
                 assert getattr(param, "help", None), f"{name} {param.opts}"
+
+    def test_numbers_are_finite(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("UNISONO_HOME", str(stage.home))
+        monkeypatch.setenv("FAKE_FIXTURES", str(FIXTURES))
+        context = cli.make_context("unisono", ["--help"], resilient_parsing=True)
+        commands = [found for name in COMMANDS if (found := cli.get_command(context, name))]
+        commands += [one for group in commands for one in getattr(group, "commands", {}).values()]
+        numbers = [
+            param
+            for command in commands
+            for param in command.get_params(context)
+            if isinstance(param.type, click.types.FloatParamType)
+        ]
+        assert len(numbers) >= 9
+        for param in numbers:
+            for text in ("nan", "inf", "-inf", "1e400"):
+                with pytest.raises(click.BadParameter):
+                    param.type.convert(text, param, context)
 
     def test_unknown_command(self, stage: Stage) -> None:
         answer = stage.unisono("frob")

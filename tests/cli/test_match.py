@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import Stage, needs_build
+from unisono.reporting import matching
 
 pytestmark = needs_build
 
@@ -31,7 +32,7 @@ def _deep(count: int, run_ns: int) -> str:
 @pytest.fixture
 def deep(stage: Stage) -> Path:
     file = stage.work / "deep.trace"
-    file.write_text(_deep(2000, 20_000_000))
+    file.write_text(_deep(2000, 2_000_000_000))
     return file
 
 
@@ -182,11 +183,12 @@ def test_patterns(stage: Stage, built: dict[str, str], name: str) -> None:
 
 
 def test_report_says_turn_it_on(stage: Stage, built: dict[str, str], deep: Path) -> None:
-    answer = _json(stage, built, "report", str(deep))
-    # 2,001,000 elements of 5 ns in 20 ms.
+    # 2,001,000 elements of 500 ns in 2 s.
+    words = ("--ns-per-element", "500")
+    answer = _json(stage, built, "report", str(deep), *words)
     assert answer["verdict"] == "Turn it on: 50 % of rank 0's time. Run with `--messages node`."
     assert answer["low"]["posted"]["lengths"]["max"] == 2000
-    text = stage.unisono("match", "report", str(deep), environment=built).stdout
+    text = stage.unisono("match", "report", str(deep), *words, environment=built).stdout
     assert text.startswith("Turn it on") and "1024-2047" in text
 
 
@@ -196,6 +198,45 @@ def test_report_says_leave_it(stage: Stage, built: dict[str, str]) -> None:
     assert _json(stage, built, "report", str(file))["verdict"].startswith("Leave it")
     file.write_text(_deep(4, 0).replace("run 0\n", ""))
     assert "does not say how long" in _json(stage, built, "report", str(file))["verdict"]
+
+
+def test_report_says_leave_it_where_little_would_be_saved(stage: Stage, built: dict[str, str]) -> None:
+    """Half of a run's time is not worth a change where the run takes milliseconds."""
+    file = stage.work / "brief.trace"
+    file.write_text(_deep(2000, 20_000_000))
+    verdict = _json(stage, built, "report", str(file))["verdict"]
+    assert verdict.startswith(
+        "Leave it: queues take 50 % of rank 0's time, but that run took 20 ms, and at most 9."
+    )
+    assert "record such a run" in verdict
+
+
+def test_verdicts() -> None:
+    """By what queues take now, low and high, and what Unisono's own would take, in ms of a run of so many."""
+    for low, high, own, run, said in (
+        (10, 40, 5, 1000, "Leave it: queues take 1.0 % - 4.0 % of rank 0's time, and less"),
+        (
+            300,
+            300,
+            280,
+            1000,
+            "Leave it: queues take 30 % of rank 0's time, and Unisono's own would take 28 %",
+        ),
+        (30, 40, 1, 100, "Leave it: queues take 30 % - 40 % of rank 0's time, but that run took 100 ms"),
+        (40, 400, 5, 1000, "Try it: queues take between little and much"),
+        (60, 400, 30, 1000, "Try it: queues take between little and much"),
+        (300, 400, 5, 1000, "Turn it on: 30 % - 40 % of rank 0's time"),
+    ):
+        bounds = {
+            name: {"present_ns": 1e6 * value, "own_ns": 1e6 * own}
+            for name, value in (("low", low), ("high", high))
+        }
+        answer = {
+            "present": "list",
+            "several_nodes": False,
+            "of_ranks": [{"rank": 0, "run_ns": 1e6 * run, **bounds}],
+        }
+        assert matching.verdict(answer).startswith(said)
 
 
 def test_report_counts_what_open_mpi_looks_at(stage: Stage, built: dict[str, str]) -> None:
@@ -215,7 +256,8 @@ def test_report_counts_what_open_mpi_looks_at(stage: Stage, built: dict[str, str
 
 
 def test_page(stage: Stage, built: dict[str, str], deep: Path) -> None:
-    answer = stage.unisono("match", "report", str(deep), "--html", "deep.html", environment=built)
+    words = ("--ns-per-element", "500", "--html", "deep.html")
+    answer = stage.unisono("match", "report", str(deep), *words, environment=built)
     assert answer.returncode == 0, answer.stderr
     page = (stage.work / "deep.html").read_text()
     assert "Turn it on: 50 % of rank 0" in page and "<script" not in page and "default-src 'none'" in page
@@ -250,6 +292,15 @@ def test_refuses_what_is_no_trace(stage: Stage, built: dict[str, str], text: str
         (("bench", "--engine", "clusters_k_means(k=99999)"), "k takes a whole number"),
         (("bench", "--depth", "0"), "--depth takes"),
         (("bench", "--any-source", "101"), "--any-source takes"),
+        (("bench", "--rounds", "3"), "--rounds is of ranks"),
+        (("bench", "--engine", "own", "--", "mpirun", "-n", "2"), "--engine is of structures alone"),
+        (("bench", "--senders", "3", "--", "mpirun", "-n", "2"), "--senders is of structures alone"),
+        (("bench", "--ms", "3", "--", "mpirun", "-n", "2"), "--ms is of structures alone"),
+        (("bench", "--any-source", "101", "--", "mpirun", "-n", "2"), "wants numbers from 0 to 100"),
+        (("bench", "--depth", "0", "--", "mpirun", "-n", "2"), "wants numbers from 1 to 1048576"),
+        (("bench", "--depth", "9" * 5000, "--", "mpirun", "-n", "2"), "wants numbers from 1 to 1048576"),
+        (("report", "deep.trace", "--ns-per-element", "nan"), "'nan' is no finite number"),
+        (("report", "deep.trace", "--ns-per-element", "1e400"), "not in the range"),
         (("pattern", "fsd", "x.trace"), "did you mean 'fds'?"),
         (("pattern", "fds"), "say which file is written"),
         (("pattern", "fds", "x.trace", "--steps", "65536"), "too large"),
@@ -257,7 +308,7 @@ def test_refuses_what_is_no_trace(stage: Stage, built: dict[str, str], text: str
     ],
 )
 def test_refuses_what_makes_no_sense(
-    stage: Stage, built: dict[str, str], words: tuple[str, ...], said: str
+    stage: Stage, built: dict[str, str], deep: Path, words: tuple[str, ...], said: str
 ) -> None:
     answer = stage.unisono("match", *words, environment=built)
     assert answer.returncode == 2 and said in answer.stderr, answer.stderr

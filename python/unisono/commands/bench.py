@@ -19,6 +19,7 @@ from unisono.commands.jobs import JobCommand, launcher_argument, mpicc_option
 from unisono.commands.lists import ListOption
 from unisono.commands.values import (
     WORLD,
+    RealRange,
     collected,
     communicator,
     graph,
@@ -117,7 +118,7 @@ class Asked:
 @sizes_option()
 @click.option(
     "--precision",
-    type=click.FloatRange(min=0),
+    type=RealRange(min=0),
     default=1.0,
     show_default=True,
     metavar="PERCENT",
@@ -125,14 +126,14 @@ class Asked:
 )
 @click.option(
     "--samples",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1_000_000),
     default=1000,
     show_default=True,
     help="Most samples of each kind for a cell.",
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=RealRange(min=0, min_open=True),
     default=1.0,
     show_default=True,
     help="Most time for a cell.",
@@ -151,7 +152,7 @@ class Asked:
 )
 @click.option(
     "--finalists",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1000),
     default=2,
     show_default=True,
     help="How many of those tried are measured to the end.",
@@ -167,7 +168,7 @@ class Asked:
 )
 @click.option(
     "--skew",
-    type=click.FloatRange(min=0),
+    type=RealRange(min=0),
     default=0.0,
     metavar="US",
     help="Ranks arrive at each call at random within so many microseconds; times count from the last arrival.",

@@ -203,7 +203,7 @@ def _ranks(asked: Asked) -> int:
     """Of a graph that the tool makes."""
     if asked.random is not None:
         said, what = asked.random.split(",")[0], "--random takes ranks and a density, as 1024,0.2"
-        count = int(said) if said.isdigit() and "," in asked.random else 0
+        count = int(said) if said.isdecimal() and "," in asked.random else 0
     elif asked.cart is not None:
         extents = asked.cart.split(",")[0].split("x")
         what = "--cart takes the extent of each dimension, as 4x4x4 or 4x4x4,periodic"

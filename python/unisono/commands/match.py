@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from unisono.commands.hints import HintingChoice, HintingGroup
 from unisono.commands.jobs import JobCommand, mpicc_option, quiet_settings
 from unisono.commands.lists import ListOption
-from unisono.commands.values import collected, json_option
+from unisono.commands.values import RealRange, collected, json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UsageError
 from unisono.measuring import candidates, matching_bench
@@ -41,11 +42,11 @@ _engine = click.option(
 _rank = click.option("--rank", metavar="LIST", help="Only the queues of these ranks: 0, or 0-3,8.")
 
 
-def numbers(text: str, option: str) -> list[int]:
-    """`16,256` as numbers that are not negative."""
-    words = text.split(",")
-    if not all(word.strip().isdecimal() for word in words):
-        raise UsageError(f"{option} {text}: wants numbers, separated by commas")
+def numbers(text: str, option: str, low: int, high: int) -> list[int]:
+    """`16,256` as numbers within bounds."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and len(word) < 10 and low <= int(word) <= high for word in words):
+        raise UsageError(f"{option} {text}: wants numbers from {low} to {high}, separated by commas")
     return [int(word) for word in words]
 
 
@@ -68,6 +69,9 @@ def _asked(question: str, words: Sequence[str], doing: str) -> list[dict[str, An
 
 
 _ORDERS = ("forward", "middle", "reverse")
+_MOST_DEPTH = 1 << 20
+_OF_STRUCTURES = ("engines", "senders", "ms")
+_OF_RANKS = ("rounds", "mpicc")
 _MATCHED_QUEUES = ("posted", "unexpected")
 
 
@@ -94,9 +98,8 @@ class Bench:
             (self.queue,) if self.queue else _MATCHED_QUEUES,
             (self.order,) if self.order else _ORDERS,
         )
-        wild, depths = (
-            numbers(text, name) for text, name in ((self.wild, "--any-source"), (self.depths, "--depth"))
-        )
+        wild = numbers(self.wild, "--any-source", 0, 100)
+        depths = numbers(self.depths, "--depth", 1, _MOST_DEPTH)
         return matching_bench.Asked(queues, orders, wild, depths, self.apart, self.rounds)
 
 
@@ -116,7 +119,7 @@ class Bench:
 @click.option(
     "--apart",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
     help="How far one tag is from the next.",
@@ -168,8 +171,10 @@ def bench(asked: Bench) -> None:
       unisono match bench -- mpirun -n 2
     """
     if asked.launcher:
+        _refuse_given(_OF_STRUCTURES, "is of structures alone; with a launcher it says nothing")
         _bench_ranks(asked)
         return
+    _refuse_given(_OF_RANKS, "is of ranks; say what starts them: `unisono match bench -- mpirun -n 2`")
     words = [*_engine_words(asked.engines), "--depth", asked.depths, "--any-source", asked.wild]
     words += ["--senders", str(asked.senders), "--apart", str(asked.apart), "--ms", str(asked.ms)]
     words += ["--order", asked.order] if asked.order else []
@@ -179,6 +184,14 @@ def bench(asked: Bench) -> None:
         printing.print_json(lines)
     else:
         matching_text.show_bench(lines)
+
+
+def _refuse_given(names: Sequence[str], why: str) -> None:
+    context = click.get_current_context()
+    for param in context.command.params:
+        is_given = context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if is_given and param.name in names:
+            raise UsageError(f"{max(param.opts, key=len)} {why}")
 
 
 def _bench_ranks(asked: Bench) -> None:
@@ -303,7 +316,7 @@ def pattern(
     "--ns-per-element",
     "ns",
     metavar="NS",
-    type=click.FloatRange(0.1, 1000),
+    type=RealRange(0.1, 1000),
     help="What the MPI takes to look at one element of a queue.  [default: as `unisono match bench -- mpirun -n 2` has measured, "
     "else 5]",
 )

@@ -15,6 +15,7 @@ import click
 from unisono.commands.hints import HintingChoice
 from unisono.commands.lists import ListOption
 from unisono.commands.values import (
+    RealRange,
     collected,
     graph_option,
     hint,
@@ -113,7 +114,7 @@ class Asked:
     "--time",
     "most_s",
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=RealRange(min=0),
     help="For all sizes together: what takes few steps is predicted first, and what there is no time for is left out; 0: no limit.  "
     "[default: 10; with --algorithms no limit]",
 )

@@ -12,6 +12,7 @@ import click
 
 from unisono.commands.hints import HintingChoice
 from unisono.commands.values import (
+    RealRange,
     collected,
     graph_option,
     json_option,
@@ -173,7 +174,7 @@ def _slow_words(slow: str | None) -> list[str]:
     "--compute",
     default=0.0,
     metavar="US",
-    type=click.FloatRange(min=0),
+    type=RealRange(min=0),
     help="All ranks compute so long between calls.",
 )
 @click.option("--overlap", is_flag=True, help="With --agents: they compute while the call is under way.")
@@ -189,7 +190,7 @@ def _slow_words(slow: str | None) -> list[str]:
     "--trim",
     default=0.01,
     show_default=True,
-    type=click.FloatRange(0, 0.9),
+    type=RealRange(0, 0.9),
     help="Leave out this share of the calls, the longest, in the second mean.",
 )
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Which detours come.")

@@ -15,7 +15,7 @@ from rich.tree import Tree
 
 from unisono.commands.hints import HintingGroup
 from unisono.commands.jobs import JobCommand, interruptible
-from unisono.commands.values import json_option
+from unisono.commands.values import RealRange, json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UnisonoError
 from unisono.common.extras import numpy as np
@@ -169,11 +169,11 @@ def _contention_cells(entry: dict[str, Any]) -> list[str]:
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the topology to this file.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=0.01), default=5.0, show_default=True, help="How long to measure."
+    "--seconds", type=RealRange(min=0.01), default=5.0, show_default=True, help="How long to measure."
 )
 @click.option(
     "--gap",
-    type=click.FloatRange(min=0.0, min_open=True),
+    type=RealRange(min=0.0, min_open=True),
     default=latencies.STANDARD_GAP,
     show_default=True,
     help="By how much, as a part, a latency must be larger for one switch more on the way.",

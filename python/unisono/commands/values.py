@@ -64,6 +64,16 @@ def collected(
 # --- Options ---
 
 
+class RealRange(click.FloatRange):
+    """A number within bounds: neither `nan` nor `inf`, nor what becomes that, as 1e400."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"'{value}' is no finite number", param, ctx)
+        return number
+
+
 operations_option = click.option(
     "--operation",
     "operations",
@@ -183,7 +193,7 @@ def picture_name(plot: Path | None) -> None:
 def communicator(context: click.Context, parameter: click.Parameter, value: str) -> str:
     """A layout of communicators, as `--comm` takes it."""
     name, _, number = value.partition(":")
-    is_grouped = name in ("split", "strided") and number.isdigit() and int(number) > 0
+    is_grouped = name in ("split", "strided") and number.isdecimal() and int(number) > 0
     if value not in (WORLD, "node", "leaders", "reversed") and not is_grouped:
         layouts = ("world", "split:2", "strided:2", "node", "leaders", "reversed")
         raise click.BadParameter(

@@ -14,6 +14,7 @@ from unisono.measuring import matching_bench
 
 STANDARD_NS = 5.0  # what MPIs took for each element that were measured with long queues
 WORTH_IT = 0.05  # of a rank's time: less than that is not worth a change
+WORTH_IT_S = 0.05  # of a rank's time: the start of Unisono may take as much where ranks share cores
 Progress = Callable[[float, str], None]
 
 
@@ -77,6 +78,7 @@ class Share:
     low: float
     high: float
     own: float
+    run_s: float
 
 
 def shares(answer: dict[str, Any]) -> list[Share]:
@@ -88,7 +90,7 @@ def shares(answer: dict[str, Any]) -> list[Share]:
         costs = sorted((one["low"]["present_ns"], one["high"]["present_ns"]))
         own = max(one["low"]["own_ns"], one["high"]["own_ns"])
         low, high, own = (cost / one["run_ns"] for cost in (*costs, own))
-        found.append(Share(one["rank"], low, high, own))
+        found.append(Share(one["rank"], low, high, own, 1e-9 * one["run_ns"]))
     return sorted(found, key=lambda share: (-share.high, share.rank))
 
 
@@ -113,9 +115,16 @@ def verdict(answer: dict[str, Any]) -> str:
     said = f"{range_text(worst.low, worst.high, percent_text)} of rank {worst.rank}'s time"
     if worst.high < WORTH_IT:
         return f"Leave it: queues take {said}, and less of the others'."
-    if worst.own >= worst.low:
-        return f"Leave it: queues take {said}, and Unisono's own would take as much."
-    if worst.low < WORTH_IT:
+    if worst.high - worst.own < WORTH_IT:
+        own = percent_text(worst.own)
+        return f"Leave it: queues take {said}, and Unisono's own would take {own}, nearly as much."
+    saved_s = (worst.high - worst.own) * worst.run_s
+    if saved_s < WORTH_IT_S:
+        return (
+            f"Leave it: queues take {said}, but that run took {units.seconds_text(worst.run_s)}, and at most "
+            f"{units.seconds_text(saved_s)} would be saved. If the program runs longer otherwise, record such a run."
+        )
+    if worst.low - worst.own < WORTH_IT:
         return f"Try it: queues take between little and much, {said}. Compare a run with `--messages node`."
     if answer["several_nodes"]:
         return (

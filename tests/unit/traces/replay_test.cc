@@ -35,6 +35,36 @@ TEST(Replay, of_each_pattern_is_the_same_on_all_structures) {
   }
 }
 
+TEST(Replay, queues_that_have_met_the_contexts_match_as_new_ones) {
+  for (const Pattern& pattern : patterns()) {
+    const Trace trace = pattern.make(64, 3, 5);
+    const RankOrder order = order_in(trace);
+    const matching::Profile profile = profile_of(order, trace.ranks);
+    const auto expected = answers(order, queues_for(*matching::find("list"), trace.ranks, profile).get());
+    for (const matching::Descriptor& descriptor : matching::registry()) {
+      const auto queues = queues_for(descriptor, trace.ranks, profile);
+      meet_contexts(order, queues.get());
+      EXPECT_EQ(queues->posted().depth + queues->unexpected().depth, 0U);
+      EXPECT_EQ(answers(order, queues.get()), expected) << pattern.name << " on " << descriptor.name;
+    }
+  }
+}
+
+TEST(Replay, lists_for_each_source_are_there_before_the_first_message) {
+  const ReadTrace read = read_trace(
+      "unisono-message-trace 1\nranks 4096\nrank 0\npost 1 0 1 0 0 8\npost 2 1 any 0 7 8\n"
+      "arrive 3 1 0 0 8\narrive 4 1 0 7 8\n");
+  ASSERT_EQ(read.problem, "");
+  const RankOrder order = order_in(read.trace);
+  const auto queues = queues_for(*matching::find("by_source"), 4096, profile_of(order, 4096));
+  const std::size_t before = queues->memory_bytes();
+  meet_contexts(order, queues.get());
+  const std::size_t met = queues->memory_bytes();
+  EXPECT_GT(met, before + std::size_t{4} * 4096 * sizeof(void*));
+  replay(order, queues.get());
+  EXPECT_EQ(queues->memory_bytes(), met);
+}
+
 TEST(Replay, counts_lengths_and_what_was_looked_at) {
   const ReadTrace read = read_trace(
       "unisono-message-trace 1\nranks 4\nrank 0\npost 1 0 1 0 0 8\npost 2 1 2 0 0 8\npost 3 2 3 0 0 8\n"

@@ -259,7 +259,7 @@ std::vector<OptionSpec> options_of_the_process() {
           "another call of which Unisono knows. thread: a thread that sleeps as long as the program comes by "
           "itself; between nodes such calls then need MPI_THREAD_MULTIPLE. calls: nothing; messages are used "
           "with any thread level, and a program hangs where one rank waits for such a call while another is "
-          "blocked elsewhere in MPI.",
+          "blocked elsewhere in MPI. The program's own messages (option messages) have a thread with both.",
           &Options::progress),
       choice(
           "messages", "UNISONO_MESSAGES", "off|node|all|auto", "general",

@@ -74,7 +74,11 @@ void begin_job(JobParts& parts) {
   take_known(parts, known.heard(), std::move(warnings_of_tables));
   if (world != nullptr && world->node.slice != nullptr) touch_memory(parts, *world);
   parts.messages.begin();
-  if (parts.world.options.progress != "calls") parts.progress.start_thread();
+  if (parts.world.options.progress != "calls") {
+    parts.progress.start_thread();
+  } else if (parts.messages.is_on()) {
+    parts.progress.start_thread_for(&parts.messages);
+  }
 }
 
 }  // namespace unisono::runtime

@@ -105,6 +105,17 @@ def test_auto_carries_where_it_was_measured_to_be_faster(mpi: Mpi, runner: Runne
     assert [hint for hint in told["hints"] if hint.startswith(f"messages of nodes are {whose}, since ")]
 
 
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize("progress", ["thread", "calls"])
+@pytest.mark.parametrize("nodes", ["2", "1,1"])
+def test_receivers_in_calls_of_the_mpi(mpi: Mpi, runner: Runner, nodes: str, progress: str):
+    """Windows, files and communicators in the making; option progress = calls is about collectives alone."""
+    settings = {**ALL_CARRIED, "UNISONO_NODES": nodes, "UNISONO_PROGRESS": progress}
+    settings |= {"UNISONO_ALGORITHM": "barrier:native"}
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "message_traps.c")], settings, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+
+
 @pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("nodes", ["2", "1,1"])
 def test_reports_tell_of_queues_and_floods(mpi: Mpi, runner: Runner, tmp_path: Path, nodes: str):

@@ -146,8 +146,8 @@ StartedCalls::Launched StartedCalls::launch(StartedCall* started, const Completi
   queue.under_way.fetch_add(1, std::memory_order_relaxed);
   if (under_way_++ == 0) under_way_since_s_ = now_s();
   // Agents need nobody to go on with what is posted.
-  started->needs_thread =
-      started->entry->kind != CallClass::Kind::by_agents || started->by_agents.number == 0;
+  started->needs_thread = progress_.has_thread() && (started->entry->kind != CallClass::Kind::by_agents ||
+                                                     started->by_agents.number == 0);
   progress_.add(started->needs_thread);
   return {.outcome = is_checked ? Outcome::compared : Outcome::done, .is_under_way = true};
 }

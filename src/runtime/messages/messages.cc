@@ -78,7 +78,7 @@ bool Messages::agree_on_memory() {
 bool Messages::link_nodes() {
   peer_of_ = rank_on_node_;
   if (world_.options.messages != "all" || std::ranges::count(rank_on_node_, -1) == 0) return false;
-  if (!world_.may_call_host_aside) {
+  if (!world_.are_thread_multiple) {
     if (world_.rank == 0)
       world_.notices().warn(
           "option 'messages': those between nodes are left to the MPI, which gives no MPI_THREAD_MULTIPLE");

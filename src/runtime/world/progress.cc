@@ -16,7 +16,8 @@ class MakingProgress {
 
 }  // namespace
 
-void Progress::start_thread() {
+void Progress::start_thread_for(Source* only) {
+  only_ = only;
   thread_ = std::make_unique<ProgressThread>(ProgressThread::Work{
       [](void* progress) { return static_cast<Progress*>(progress)->make_aside(); }, this});
 }
@@ -43,7 +44,9 @@ bool Progress::make_aside() {
   if (this_thread.is_making_progress) return false;
   const MakingProgress guard;
   bool has_gone_on = false;
-  for (Source* source : sources_) has_gone_on = source->advance_aside() || has_gone_on;
+  for (Source* source : sources_) {
+    if (only_ == nullptr || source == only_) has_gone_on = source->advance_aside() || has_gone_on;
+  }
   return has_gone_on;
 }
 

@@ -29,9 +29,12 @@ class Progress {
   // Before anything is under way. A source stays until stop().
   void join(Source& source) { sources_.push_back(&source); }
   // From now on the thread beside the program looks after what is under way; from stop() on nobody does.
-  void start_thread();
+  void start_thread() { start_thread_for(nullptr); }
+  // After this source alone: all others go on where the program comes by.
+  void start_thread_for(Source* only);
   void stop() { thread_.reset(); }
-  bool has_thread() const { return thread_ != nullptr; }
+  // One that looks after all?
+  bool has_thread() const { return thread_ != nullptr && only_ == nullptr; }
 
   // One thing more is under way, so many fewer are. Those that have come to their end but for what the
   // program's threads have to do need the thread no more.
@@ -51,6 +54,7 @@ class Progress {
   bool make_aside();
 
   std::vector<Source*> sources_;
+  const Source* only_ = nullptr;  // the thread's; null: all are
   std::atomic<int> under_way_{0};
   std::unique_ptr<ProgressThread> thread_;
 };

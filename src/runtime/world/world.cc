@@ -47,8 +47,8 @@ World::World(host::Host& of, Options own, const std::vector<std::string>& warnin
     return;
   }
   const ReadFirst read = hear_first_words(words, warnings);
-  may_call_host_aside =
-      std::ranges::all_of(of_all, &Introduction::is_thread_multiple) || options.progress == "calls";
+  are_thread_multiple = std::ranges::all_of(of_all, &Introduction::is_thread_multiple);
+  may_call_host_aside = are_thread_multiple || options.progress == "calls";
   takes_device_memory = std::ranges::all_of(of_all, &Introduction::takes_device_memory);
   wants_one_order = std::ranges::any_of(of_all, [this](const Introduction& one) {
     return one.reproducible == host::Hint::yes ||

@@ -55,6 +55,7 @@ class World {
   // May calls go on by the host's functions wherever the program is? Else by shared memory alone. Where every
   // rank's host may be called by several threads they may.
   bool may_call_host_aside = false;
+  bool are_thread_multiple = false;  // the hosts of all ranks
   // On all ranks (Host::takes_device_memory).
   bool takes_device_memory = false;
   // Does any rank want one order of operands in all reductions over the program's world?

@@ -79,5 +79,19 @@ TEST(Progress, TheThreadAsksAsLongAsSomethingNeedsIt) {
   EXPECT_FALSE(progress.has_thread());
 }
 
+TEST(Progress, TheThreadMayBeForOneSource) {
+  Progress progress;
+  Steps one(progress, 1), other(progress, 1);
+  progress.start_thread_for(&other);
+  EXPECT_FALSE(progress.has_thread());
+  progress.add();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (other.asked_aside < 3 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(other.asked_aside, 3);
+  EXPECT_EQ(one.asked_aside, 0);
+  progress.stop();
+}
+
 }  // namespace
 }  // namespace unisono::runtime::progress_test

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The commands of the project; `make` alone lists them. The build itself is CMake's (CMakePresets.json).
 .DEFAULT_GOAL := help
-.PHONY: aarch64 build-packages check-device check-packages deb rpm wheel wheel-aarch64 conformance docs figures fuzz man repository overlap simulate page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench clean clean-all
+.PHONY: aarch64 build-packages check-device check-packages deb rpm wheel wheel-aarch64 conformance docs figures fuzz man repository overlap simulate page-images help setup setup-test site demo build build-test test unit cli integration sanitize lint format bench random-calls clean clean-all
 
 PRESET ?= release
 BUILD := build/$(PRESET)
@@ -14,6 +14,8 @@ PYTEST ?=
 # How long damaged files are read, and with which changes (a number; nothing: others each time).
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?=
+# How many random calls each structure of queues gets.
+STEPS ?= 100000000
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +64,10 @@ fuzz: setup-test ## readers of files under damaged files and ASan, for a minute 
 	@find build/asan -name fuzz -type f -perm -1 -exec {} $$(($(FUZZ_SECONDS) * 2 / 3)) build/asan/fuzz $(FUZZ_SEED) \; \
 	  && test -z "$$(ls build/asan/fuzz)"
 	@$(PYTHON) tests/fuzz/commands.py $$(($(FUZZ_SECONDS) / 3)) $(FUZZ_SEED)
+
+# Not a part of .ci/run, which makes some millions of them: it takes some minutes.
+random-calls: build-test ## random calls on every structure of queues, beside a plain reference (STEPS for each, TEST_SEED)
+	@TEST_STEPS=$(STEPS) $(BUILD)/tests/unit/matching/matching_test --gtest_filter='RandomCalls.*'
 
 # Not a part of .ci/run: Open MPI and MPICH have no packages for another machine than this one.
 aarch64: ## build all for AArch64, and run the tests that need no MPI under an emulator

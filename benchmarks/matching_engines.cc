@@ -5,6 +5,7 @@
 //   cmake --build build/release --target matching_engines && build/release/benchmarks/matching_engines
 //   matching_engines [--structure NAME]... [--depth N]... [--ms 2] [--batches 3]
 //   matching_engines --peers N...
+//   matching_engines --seeds N [--depth N]... [--ms 2] [--batches 3]
 //
 // It prints tables as Markdown, a row for each structure and a column for each depth:
 // - Standing: so many receives (messages) wait. A message (receive) comes for one of them, chosen at random,
@@ -12,134 +13,22 @@
 //   what was matched is posted (arrives) again. Source is number mod 64, tag the number times `apart`. A
 //   share of the receives has wildcards.
 // - Fill and drain: so many entries come, then their counterparts in an order.
-// With --peers it prints how much memory each structure has for so many peers, and no times.
-#include <time.h>
-
+// With --peers it prints how much memory each structure has for so many peers, and no times. With --seeds it
+// prints what patterns of tags cost Unisono's own, with so many beginnings of its hash (tag_patterns.h).
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "peer_memory.h"
+#include "standing.h"
+#include "tag_patterns.h"
 
 namespace unisono::matching {
 namespace {
-
-constexpr int ranks = 64;
-
-struct Options {
-  std::vector<std::string> structures;
-  std::vector<int> depths, peers;
-  double ms = 2;
-  int batches = 3;
-};
-
-struct Mix {
-  const char* name;
-  int any_source = 0;  // percent of receives
-  int any_tag = 0;
-  int apart = 1;  // tags
-};
-
-double cpu_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-Item item_of(int number) {
-  return reinterpret_cast<Item>(static_cast<std::intptr_t>(number) + 1);
-}
-std::size_t number_of(Item item) {
-  return static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(item) - 1);
-}
-
-// Receives and the messages that they are for.
-struct Traffic {
-  Traffic(int depth, const Mix& mix) {
-    std::mt19937 random(7);
-    const auto happens = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
-    for (int i = 0; i < depth; ++i) {
-      Envelope envelope{.source = i % ranks, .tag = i * mix.apart};
-      messages.push_back(envelope);
-      if (happens(mix.any_source)) envelope.source = any_source;
-      if (happens(mix.any_tag)) envelope.tag = any_tag;
-      receives.push_back(envelope);
-    }
-  }
-  std::vector<Envelope> receives, messages;
-};
-
-const Profile& profile() {
-  static const Profile even = [] {
-    Profile profile{.ranks = ranks};
-    for (int source = 0; source < ranks; ++source)
-      profile.posted[{0, source}] = profile.unexpected[{0, source}] = source % 8 == 0 ? 1000 : 100;
-    return profile;
-  }();
-  return even;
-}
-
-std::unique_ptr<Queues> made(const Descriptor& descriptor) {
-  return make_queues(descriptor, {.ranks = ranks, .profile = &profile()});
-}
-
-// The fewest nanoseconds that one of `count` operations took, in a batch of `run`. The clock is read once in
-// some thousand operations, as it takes as long as many of them.
-template <class Run>
-double fastest(const Options& options, int count, Run run) {
-  double best = 1e300;
-  for (int batch = 0; batch < options.batches; ++batch) {
-    const double begin = cpu_ns();
-    double end = begin;
-    double operations = 0;
-    while (end - begin < options.ms * 1e6) {
-      const double next_look = operations + 4096;
-      for (; operations < next_look; operations += count) run();
-      end = cpu_ns();
-    }
-    best = std::min(best, (end - begin) / operations);
-  }
-  return best;
-}
-
-void complain(std::string_view structure) {
-  std::fprintf(stderr, "matching_engines: %s matched nothing where it must\n",
-               std::string(structure).c_str());
-  std::exit(1);
-}
-
-double standing(const Options& options, const Descriptor& descriptor, int depth, const Mix& mix,
-                bool are_messages) {
-  const Traffic traffic(depth, mix);
-  const auto queues = made(descriptor);
-  const auto& waiting = are_messages ? traffic.messages : traffic.receives;
-  const auto& coming = are_messages ? traffic.receives : traffic.messages;
-  const auto add = [&](const Envelope& envelope, Item item) {
-    return are_messages ? queues->arrive(envelope, item) : queues->post(envelope, item);
-  };
-  const auto match = [&](const Envelope& envelope) {
-    return are_messages ? queues->post(envelope, item_of(-2)) : queues->arrive(envelope, item_of(-2));
-  };
-  for (int i = 0; i < depth; ++i) add(waiting[static_cast<std::size_t>(i)], item_of(i));
-  constexpr int rounds = 64;
-  std::mt19937 random(3);
-  std::array<std::uint32_t, 4096> targets;
-  for (std::uint32_t& target : targets) target = random() % static_cast<unsigned>(depth);
-  std::size_t next = 0;
-  return fastest(options, rounds, [&] {
-    for (int i = 0; i < rounds; ++i, ++next) {
-      const Item found = match(coming[targets[next % targets.size()]]);
-      if (found == nullptr) complain(descriptor.name);
-      add(waiting[number_of(found)], found);
-    }
-  });
-}
 
 std::vector<int> in_order(const std::string& order, int depth) {
   std::vector<int> numbers(static_cast<std::size_t>(depth));
@@ -203,6 +92,8 @@ Options options_from(int count, char** words) {
       options.depths.push_back(std::atoi(value));
     } else if (word == "--peers" && std::atoi(value) > 0) {
       options.peers.push_back(std::atoi(value));
+    } else if (word == "--seeds" && std::atoi(value) > 0) {
+      options.seeds = std::atoi(value);
     } else if (word == "--ms" && std::atof(value) > 0) {
       options.ms = std::atof(value);
     } else if (word == "--batches" && std::atoi(value) > 0) {
@@ -210,7 +101,7 @@ Options options_from(int count, char** words) {
     } else {
       std::fprintf(stderr,
                    "usage: matching_engines [--structure NAME] [--depth N] [--ms MS] [--batches N] [--peers "
-                   "N]\n");
+                   "N] [--seeds N]\n");
       std::exit(2);
     }
   }
@@ -224,6 +115,7 @@ void print_memory(const Options& options) {
 
 void run(const Options& options) {
   if (!options.peers.empty()) return print_memory(options);
+  if (options.seeds != 0) return print_tag_patterns(options);
   const auto or_given = [&](std::vector<int> depths) {
     return options.depths.empty() ? depths : options.depths;
   };

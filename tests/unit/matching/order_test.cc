@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <set>
 
 #include "../case_stride.h"
 #include "../seed.h"
 #include "matching/catalogue.h"
 #include "matching/queue_profile.h"
+#include "setups.h"
 #include "traces.h"
 
 namespace unisono::matching {
@@ -66,8 +66,6 @@ const std::vector<Trace>& all_traces() {
   return all;
 }
 
-using Values = std::vector<std::pair<std::string_view, std::int64_t>>;
-
 // The standard values; then each parameter's ends, and two values more.
 std::vector<Values> values_of(const Descriptor& descriptor) {
   std::vector<Values> all = {{}};
@@ -78,26 +76,6 @@ std::vector<Values> values_of(const Descriptor& descriptor) {
       all.push_back({{parameter.name, value}});
   }
   return all;
-}
-
-std::string text_of(const Values& values) {
-  std::string text;
-  for (const auto& [name, value] : values) text += " " + std::string(name) + "=" + std::to_string(value);
-  return text;
-}
-
-// Of an earlier run, in which sources differed.
-Profile some_profile(const Traffic& traffic) {
-  Profile profile{.ranks = traffic.sources};
-  std::mt19937 random(seed());
-  for (int context = 0; context < traffic.contexts; ++context) {
-    for (int source = 0; source < traffic.sources; ++source) {
-      const std::pair place{static_cast<std::uint32_t>(context), source};
-      if (random() % 4 != 0) profile.posted[place] = 1U << random() % 16;
-      if (random() % 4 != 0) profile.unexpected[place] = 1U << random() % 16;
-    }
-  }
-  return profile;
 }
 
 class Order : public testing::TestWithParam<std::string> {};

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from harness import Runner, compile_program, installed, seed_of_this_run
+from harness import SHIM, Runner, compile_program, installed, seed_of_this_run
 from mpis import ALL, BY_NAME, Mpi
 
 CARRIED = {"UNISONO_MESSAGES": "node"}
@@ -103,6 +103,39 @@ def test_auto_carries_where_it_was_measured_to_be_faster(mpi: Mpi, runner: Runne
     assert ("messages" in told) == is_carried
     whose = "Unisono's" if is_carried else "the MPI's"
     assert [hint for hint in told["hints"] if hint.startswith(f"messages of nodes are {whose}, since ")]
+
+
+# Sections of message_beside.c that an MPI has no functions for: partitioned messages and sessions are of MPI 4.0, buffers of
+# communicators and MPI_Request_get_status_any of 4.1.
+OF_4_1 = ["own_buffers", "asked"]
+LEFT_OUT = {
+    "openmpi4": ["partitioned", "sessions", *OF_4_1],
+    "openmpi5": OF_4_1,
+    "mpich4": OF_4_1,
+}
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.parametrize("messages", ["node", "all"])
+def test_messages_beside_what_is_the_mpis(mpi: Mpi, runner: Runner, messages: str, ranks: int):
+    settings = {"UNISONO_MESSAGES": messages}
+    if messages == "all":
+        settings["UNISONO_NODES"] = f"{ranks - 1},1"
+    result = runner.unisono(mpi, ranks, [compile_program(mpi, "message_beside.c")], settings, timeout=60)
+    left_out = [f"without {section}" for section in LEFT_OUT.get(mpi.name, [])]
+    assert result.check().output.splitlines() == [*left_out, "OK"], str(result)
+
+
+@pytest.mark.in_turns(2)
+def test_messages_of_spawned_processes(mpi: Mpi, runner: Runner):
+    """Those of each world are carried, and those between the two are the MPI's."""
+    if mpi.family == "mpich":
+        pytest.skip("Debian's MPICH 4.0.2 cannot spawn, and MPICH 5 stands still now and then, natively too")
+    program = compile_program(mpi, "message_spawn.c")
+    command = [SHIM, program, SHIM, program]
+    result = runner.run(mpi, 2, command, {**CARRIED, "I_MPI_SPAWN": "on"}, timeout=60)
+    assert result.check().output == "OK\n", str(result)
 
 
 @pytest.mark.in_turns(4)

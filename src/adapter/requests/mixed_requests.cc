@@ -14,8 +14,8 @@ using runtime::MessageRequest;
 
 namespace {
 
-bool is_active(MPI_Request request) {
-  return request != MPI_REQUEST_NULL && !(is_own(request) && is_inactive(request_of(request)));
+bool is_active_own(MPI_Request request) {
+  return is_own(request) && !is_inactive(request_of(request));
 }
 
 // Completes one that is over, and calls the error handler where it has failed. The program may have freed the
@@ -72,7 +72,7 @@ void look_at_own(int count, const MPI_Request* requests, Take take, int begin = 
   layer->endpoint().progress();
   for (int k = 0; k < count; ++k) {
     const int i = k < count - begin ? begin + k : begin + k - count;
-    if (is_own(requests[i]) && is_active(requests[i]) && is_over(request_of(requests[i])) && !take(i)) break;
+    if (is_active_own(requests[i]) && is_over(request_of(requests[i])) && !take(i)) break;
   }
   layer->look_after_unfinished();
 }
@@ -87,9 +87,10 @@ class HostTurn {
   unsigned looks_ = 0;
 };
 
-// Where none is active nothing can be completed.
-bool is_any_active(int count, const MPI_Request* requests) {
-  return std::any_of(requests, requests + count, is_active);
+// Where none is active nothing can be completed. Which of the MPI's persistent ones are it says alone: then
+// none of them is in `host` any more.
+bool is_any_active(int count, const MPI_Request* requests, const HostPart& host) {
+  return !host.is_empty() || std::any_of(requests, requests + count, is_active_own);
 }
 
 // Where a look for any one begins. Mostly the first one is taken, ours before the MPI's: programs know it of
@@ -133,7 +134,7 @@ bool find_host(int count, MPI_Request* requests, HostPart* host, int* index, MPI
   if (*error == MPI_SUCCESS && of_host == MPI_UNDEFINED) {
     host->requests.clear();
     host->places.clear();
-    if (is_any_active(count, requests)) return false;
+    if (is_any_active(count, requests, *host)) return false;
     *index = MPI_UNDEFINED;
     set_empty_status(status);
     return true;
@@ -259,7 +260,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   *flag = 0;
   int own = 0, over = 0;
-  for (int i = 0; i < count; ++i) own += is_own(requests[i]) && is_active(requests[i]) ? 1 : 0;
+  for (int i = 0; i < count; ++i) own += is_active_own(requests[i]) ? 1 : 0;
   look_at_own(count, requests, [&](int) { return ++over, true; });
   HostPart host(count, requests);
   if (over != own) {
@@ -303,7 +304,7 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   HostTurn turn;
   int error = MPI_SUCCESS;
   *index = MPI_UNDEFINED;
-  if (!is_any_active(count, requests)) {
+  if (!is_any_active(count, requests, host)) {
     set_empty_status(status);
     return MPI_SUCCESS;
   }
@@ -317,7 +318,7 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
   int error = MPI_SUCCESS;
   *index = MPI_UNDEFINED;
   *flag = 1;
-  if (!is_any_active(count, requests)) {
+  if (!is_any_active(count, requests, host)) {
     set_empty_status(status);
     return MPI_SUCCESS;
   }
@@ -333,7 +334,7 @@ int waitsome(int count, MPI_Request* requests, int* completed_count, int* comple
   int error = MPI_SUCCESS;
   *completed_count = MPI_UNDEFINED;
   const int lost = wait_until_so([&] {
-    if (host.is_empty() && !is_any_active(count, requests)) return true;
+    if (!is_any_active(count, requests, host)) return true;
     const int taken = take_some(count, requests, &host, turn.is_due(), completed, statuses, &error);
     if (taken != 0) *completed_count = taken;
     return taken != 0 || error != MPI_SUCCESS;
@@ -344,9 +345,9 @@ int waitsome(int count, MPI_Request* requests, int* completed_count, int* comple
 int testsome(int count, MPI_Request* requests, int* completed_count, int* completed, MPI_Status* statuses) {
   HostPart host(count, requests);
   int error = MPI_SUCCESS;
-  const bool is_any = is_any_active(count, requests);
+  const bool is_any = is_any_active(count, requests, host);
   const int taken = take_some(count, requests, &host, true, completed, statuses, &error);
-  const bool is_any_left = is_any && (taken != 0 || !host.is_empty() || is_any_active(count, requests));
+  const bool is_any_left = is_any && (taken != 0 || is_any_active(count, requests, host));
   *completed_count = is_any_left ? taken : MPI_UNDEFINED;
   if (taken == 0) let_others_go_on_now_and_then();
   return error;

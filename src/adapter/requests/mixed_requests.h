@@ -19,6 +19,11 @@ inline bool has_own(const MPI_Request* request) {
   return messages::is_on() && request != nullptr && messages::is_own(*request);
 }
 
+// One of ours, persistent and not started: functions that ask for any or some pass over it.
+inline bool is_inactive_own(MPI_Request request) {
+  return has_own(&request) && messages::is_inactive(messages::request_of(request));
+}
+
 // Of one of ours.
 int wait(MPI_Request* request, MPI_Status* status);
 int test(MPI_Request* request, int* flag, MPI_Status* status);

@@ -237,7 +237,7 @@ int request_get_status_any(int count, const MPI_Request requests[], int* index, 
   *index = MPI_UNDEFINED;
   bool is_any_there = false;
   for (int i = 0; i < count; ++i) {
-    if (requests[i] == MPI_REQUEST_NULL) continue;
+    if (requests[i] == MPI_REQUEST_NULL || mixed::is_inactive_own(requests[i])) continue;
     is_any_there = true;
     const int error = request_get_status(requests[i], flag, status);
     if (error != MPI_SUCCESS) return error;
@@ -272,7 +272,7 @@ int request_get_status_some(int count, const MPI_Request requests[], int* comple
   int found = 0;
   bool is_any_there = false;
   for (int i = 0; i < count; ++i) {
-    if (requests[i] == MPI_REQUEST_NULL) continue;
+    if (requests[i] == MPI_REQUEST_NULL || mixed::is_inactive_own(requests[i])) continue;
     is_any_there = true;
     int flag = 0;
     MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[found];

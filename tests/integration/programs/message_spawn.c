@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two processes start two more by MPI_Comm_spawn, and send messages within each group, between both, and on the
-// communicator over both.
+// Two processes start two more by MPI_Comm_spawn, and send messages within each group, between both, and on
+// the communicator over both.
 //   message_spawn PROGRAM [argument]...     what is started: this program again
 #include <mpi.h>
 #include <stdio.h>

@@ -269,6 +269,11 @@ std::vector<OptionSpec> options_of_the_process() {
           "off "
           "elsewhere (docs/guide/messages.md).",
           &Options::messages),
+      choice("long_messages", "UNISONO_LONG_MESSAGES", "auto|memory|mpi", "general",
+             "What carries the data of messages between ranks of a node that are longer than 64 KiB (option "
+             "messages). memory: shared memory. mpi: the MPI, behind Unisono's header. auto: the faster one, "
+             "by timing a few of each length.",
+             &Options::long_messages),
   };
 }
 

@@ -79,7 +79,8 @@ inline constexpr const char* agents_job_variable = "UNISONO_AGENTS_JOB";
 struct Options : DecisionOptions, LearningOptions, TellingOptions, NodeOptions, AgentOptions {
   std::string progress = "thread";  // thread, calls
   std::int64_t unexpected_bytes = std::int64_t{256} << 20;
-  std::string messages = "off";  // off, node, all
+  std::string messages = "off";        // off, node, all, auto
+  std::string long_messages = "auto";  // memory, mpi, auto
   std::int64_t cache_bytes = std::int64_t{16} << 20;
 };
 

@@ -101,6 +101,8 @@ class Host {
   virtual int issend(const void* data, std::size_t bytes, int destination, int tag, Comm comm,
                      Request* request) = 0;
   virtual int irecv(void* data, std::size_t bytes, int source, int tag, Comm comm, Request* request) = 0;
+  // Ends a receive that no message will match.
+  virtual int cancel_receive(Request* request) = 0;
   // On completion frees the request and sets *is_done; also makes progress.
   virtual int test(Request* request, bool* is_done) = 0;
   // Tests `count` requests; completed ones are freed, their indices written to `completed` (room for count),

@@ -274,6 +274,20 @@ int FakeHost::irecv(void* data, std::size_t bytes, int source, int tag, host::Co
   return host::success;
 }
 
+int FakeHost::cancel_receive(host::Request* request) {
+  const std::lock_guard lock(state_->mutex);
+  state_->check_stopped();
+  const std::size_t index = slot_of(*request);
+  RankState& own = state_->ranks[rank_];
+  if (std::erase(own.posted, index) == 0)
+    throw std::logic_error("fake host: a receive that is cancelled has got a message");
+  own.slots[index].kind = Slot::Kind::free;
+  own.free_slots.push_back(index);
+  *request = host::Request{};
+  state_->note_activity();
+  return host::success;
+}
+
 int FakeHost::test(host::Request* request, bool* is_done) {
   const std::lock_guard lock(state_->mutex);
   state_->check_stopped();

@@ -125,6 +125,7 @@ class FakeHost final : public host::Host {
              host::Request* request) override;
   int irecv(void* data, std::size_t bytes, int source, int tag, host::Comm comm,
             host::Request* request) override;
+  int cancel_receive(host::Request* request) override;
   int test(host::Request* request, bool* is_done) override;
   int test_some(int count, host::Request* requests, int* completed_count, int* completed) override;
   void progress() override;

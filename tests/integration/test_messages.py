@@ -26,6 +26,30 @@ def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, pro
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize("carrier", ["mpi", "memory", "auto"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_long_data_by_either_way(mpi: Mpi, runner: Runner, tmp_path: Path, ranks: int, carrier: str):
+    """Where the MPI carries it, ranks that are in calls of its own let it go on, or it goes by memory."""
+    report = tmp_path / "report.json"
+    settings = {**CARRIED, "UNISONO_LONG_MESSAGES": carrier, "UNISONO_REPORT": str(report)}
+    command = [compile_program(mpi, "message_long.c")]
+    assert runner.unisono(mpi, ranks, command, settings, timeout=90).check().output == "OK\n"
+    by_mpi = json.loads(report.read_text())["messages"]["data_by_mpi"]
+    if carrier != "auto" or ranks == 1:
+        assert (by_mpi > 0) == (carrier == "mpi" and ranks > 1)
+
+
+@pytest.mark.in_turns(8)
+@pytest.mark.parametrize("nodes", ["2", "4", "2,2"])
+@pytest.mark.parametrize("program", [*PROGRAMS, "message_long.c"])
+def test_what_mpi_promises_of_long_data_by_the_mpi(mpi: Mpi, runner: Runner, nodes: str, program: str):
+    settings = {**ALL_CARRIED, "UNISONO_NODES": nodes, "UNISONO_LONG_MESSAGES": "mpi"}
+    ranks = sum(int(node) for node in nodes.split(","))
+    result = runner.unisono(mpi, ranks, [compile_program(mpi, program)], settings, timeout=90)
+    assert result.check().output == "OK\n", str(result)
+
+
 @pytest.mark.in_turns(2)
 @pytest.mark.parametrize("settings", [CARRIED, {**ALL_CARRIED, "UNISONO_NODES": "1,1"}], ids=["node", "all"])
 def test_no_request_waits_for_ever_behind_others(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):

@@ -80,6 +80,14 @@ int SmpiHost::irecv(void* data, std::size_t bytes, int source, int tag, host::Co
   return error;
 }
 
+int SmpiHost::cancel_receive(host::Request* request) {
+  MPI_Request cancelled = narrow(*request);
+  int error = MPI_Cancel(&cancelled);
+  if (error == MPI_SUCCESS) error = MPI_Wait(&cancelled, MPI_STATUS_IGNORE);
+  *request = widen(cancelled);
+  return error;
+}
+
 // An unsuccessful MPI_Test or MPI_Testsome takes virtual time (smpi/test: 100 us), and so does MPI_Waitsome.
 // A look that finds nothing costs a real rank next to none. So looks are not passed on: virtual time stands
 // still meanwhile. An executor that keeps looking has nothing else to do, and waits.

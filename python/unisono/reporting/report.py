@@ -82,6 +82,8 @@ def _messages(totals: dict[str, int]) -> str:
         f"messages: {totals['sent']:,} sent; at most {totals['deepest_posted']:,} receives "
         f"and {totals['deepest_unexpected']:,} messages waited on a rank"
     )
+    if totals.get("data_by_mpi"):
+        line += f"; the MPI carried the data of {totals['data_by_mpi']:,} long ones of a node"
     if totals["floods"]:
         line += f"; senders had to wait {totals['floods']:,} times (option unexpected_bytes)"
     return line

@@ -46,6 +46,15 @@ int MpiHost::irecv(void* data, std::size_t bytes, int source, int tag, host::Com
   });
 }
 
+int MpiHost::cancel_receive(host::Request* request) {
+  const runtime::InsideHost here;
+  MPI_Request cancelled = narrow<MPI_Request>(*request);
+  int error = pmpi.Cancel(&cancelled);
+  if (error == MPI_SUCCESS) error = pmpi.Wait(&cancelled, MPI_STATUS_IGNORE);
+  *request = widen<host::Request>(cancelled);
+  return error;
+}
+
 int MpiHost::test(host::Request* request, bool* is_done) {
   const runtime::InsideHost here;
   MPI_Request tested = narrow<MPI_Request>(*request);

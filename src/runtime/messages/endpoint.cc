@@ -14,7 +14,8 @@ Endpoint::Endpoint(shm::Mailbox* mailbox, EndpointOptions options)
       options_(std::move(options)),
       outgoing_(static_cast<std::size_t>(mailbox->ranks()) + options_.far.size()),
       far_peers_(options_.far.size()),
-      incoming_(static_cast<std::size_t>(mailbox->ranks())) {
+      incoming_(static_cast<std::size_t>(mailbox->ranks())),
+      ways_(options_.long_data, mailbox->ranks()) {
   options_.piece_bytes = std::min<std::uint64_t>(options_.piece_bytes, mailbox_.most_bytes_in_arena());
 }
 
@@ -171,18 +172,18 @@ void Endpoint::send_to_far(MessageRequest* request, bool waits) {
     return write(peer, {item(ItemKind::long_message), data_of(number_of(request)), nullptr});
   if (!waits && request->bytes <= HostLink::most_bytes)
     return write(peer, {item(ItemKind::short_message), {}, request});
-  const int tag = options_.link->take_tag(rank_of_far(peer));
+  const int tag = options_.moves->take_tag(rank_of_far(peer));
   write(peer, {item(ItemKind::hosts_message), data_of(static_cast<std::uint64_t>(tag)), nullptr});
   request->peer_request = static_cast<std::uint64_t>(tag);
-  options_.link->send_data(rank_of_far(peer), request, tag, waits);
+  options_.moves->send(rank_of_far(peer), request, tag, waits);
 }
 
 void Endpoint::send_asked_for_to_far(MessageRequest* request) {
   const int rank = rank_of_far(request->peer);
-  const int tag = options_.link->take_tag(rank);
+  const int tag = options_.moves->take_tag(rank);
   write(request->peer, {item_of(ItemKind::hosts_data, 0, 0, request->bytes),
                         data_of(request->peer_request, static_cast<std::uint64_t>(tag)), nullptr});
-  options_.link->send_data(rank, request, tag, false);
+  options_.moves->send(rank, request, tag, false);
 }
 
 bool Endpoint::try_write_far(int peer, const Outgoing& out) {
@@ -344,17 +345,31 @@ MessageTotals Endpoint::totals() const {
 
 bool Endpoint::is_idle() const {
   return held_back_ == 0 && unheard_ == 0 && moving_.empty() &&
-         (options_.link == nullptr || options_.link->is_idle());
+         (options_.link == nullptr || options_.link->is_idle()) &&
+         (options_.moves == nullptr || options_.moves->is_idle());
 }
 
-bool Endpoint::progress_of_link(const MessageRequest* awaited) {
-  if (options_.link == nullptr) return false;
-  return options_.link->poll(
-      [&](int rank, const shm::RingItem& item, const void* data) {
-        take_far_item(options_.number_of_far[static_cast<std::size_t>(rank)], item, data);
-        return awaited == nullptr || !awaited->is_done;
-      },
-      [this](MessageRequest* request) { finish(request); });
+bool Endpoint::progress_of_host(const MessageRequest* awaited) {
+  bool has_moved = false;
+  if (options_.link != nullptr) {
+    has_moved = options_.link->poll([&](int rank, const shm::RingItem& item, const void* data) {
+      take_far_item(options_.number_of_far[static_cast<std::size_t>(rank)], item, data);
+      return awaited == nullptr || !awaited->is_done;
+    });
+  }
+  if (options_.moves == nullptr || options_.moves->is_idle() || !may_call_host_) return has_moved;
+  return options_.moves->poll([this](MessageRequest* request) {
+    if (request->kind == MessageRequest::Kind::receive && !is_far(request->peer))
+      ways_.ended(request->peer, request, false);
+    finish(request);
+  }) || has_moved;
+}
+
+bool Endpoint::progress_aside() {
+  may_call_host_ = options_.may_call_host_aside;
+  const bool has_moved = progress();
+  may_call_host_ = true;
+  return has_moved;
 }
 
 bool Endpoint::progress(const MessageRequest* awaited) {
@@ -367,7 +382,7 @@ bool Endpoint::progress(const MessageRequest* awaited) {
         return awaited == nullptr || !awaited->is_done;
       },
       preferred);
-  const bool has_linked = progress_of_link(awaited);
+  const bool has_linked = progress_of_host(awaited);
   const bool has_sent = flush();
   const bool has_moved = move_pieces();
   if (!closing_.empty()) close_what_has_ended();

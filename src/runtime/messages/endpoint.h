@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One rank's messages to and from ranks of its node. Headers and short messages go by a ring for each pair,
-// longer ones by the sender's arena, long ones piece by piece once their receiver is known. M10.
+// longer ones by the sender's arena. Long ones go piece by piece once their receiver is known, or by the host
+// where that is faster. M10.
 //
 // Messages of a pair arrive in the order in which they were sent, whatever way each goes: a long one's header
 // takes its place in the ring. Nothing here blocks; what has no room waits where its sender has it.
@@ -11,12 +12,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "matching/queues.h"
+#include "runtime/messages/data_ways.h"
 #include "runtime/messages/host_link.h"
+#include "runtime/messages/host_moves.h"
 #include "runtime/messages/message.h"
 #include "runtime/messages/request_table.h"
 #include "runtime/messages/totals.h"
@@ -40,6 +44,13 @@ struct EndpointOptions {
   // Null: there are none. `far`: of each of those its rank there, and of each rank there its number.
   HostLink* link = nullptr;
   std::vector<int> far, number_of_far;
+  // Data that the host carries, for all between nodes and for `long_data` inside this one; null: none.
+  // `near`: of each rank of the node its rank there.
+  HostMoves* moves = nullptr;
+  std::vector<int> near;
+  DataWays::Choice long_data = DataWays::Choice::memory;
+  // May progress_aside() call the host?
+  bool may_call_host_aside = true;
   // How a communicator's queues are made.
   std::function<std::unique_ptr<matching::Queues>()> make_queues;
 };
@@ -93,6 +104,8 @@ class Endpoint {
   // `awaited`: no more than it takes until that one is done. What comes behind it may soon have its receive,
   // which is quicker than to keep it.
   bool progress(const MessageRequest* awaited = nullptr);
+  // The same on a thread beside the program.
+  bool progress_aside();
   // Done, or null.
   void release(MessageRequest* request);
   // Of the table: it is released as soon as it is done, or put among ended() where it holds something of the
@@ -151,6 +164,7 @@ class Endpoint {
 
   bool is_far(int peer) const { return peer >= mailbox_.ranks(); }
   FarPeer& far(int peer) { return far_peers_[static_cast<std::size_t>(peer - mailbox_.ranks())]; }
+  int rank_of_near(int peer) const { return options_.near[static_cast<std::size_t>(peer)]; }
   int rank_of_far(int peer) const { return options_.far[static_cast<std::size_t>(peer - mailbox_.ranks())]; }
   void send_to_other(MessageRequest* request, bool waits);
   void send_to_far(MessageRequest* request, bool waits);
@@ -161,7 +175,7 @@ class Endpoint {
   bool try_write_pieces(int peer, const Outgoing& out);
   void write(int peer, Outgoing out);
   bool flush();
-  bool progress_of_link(const MessageRequest* awaited);
+  bool progress_of_host(const MessageRequest* awaited);
   bool move_pieces();
   bool move_piece(MessageRequest* request);
 
@@ -171,6 +185,9 @@ class Endpoint {
   void more_arrived(int from, std::uint64_t name, std::uint64_t bytes);
   void piece_arrived(int from, MessageRequest* request, std::uint64_t name, std::uint64_t bytes);
   void deliver(MessageRequest* request, const Arrived& message);
+  void ask_for_data(MessageRequest* request);
+  // `tag`: the receiver has asked the host for the data.
+  void send_asked_for(MessageRequest* request, std::uint64_t receive, std::optional<int> tag);
   WaitingMessage* keep(const Arrived& message);
   static Arrived arrived(const WaitingMessage& message);
   void forget(WaitingMessage* message);
@@ -217,6 +234,8 @@ class Endpoint {
   std::uint64_t left_bytes_ = 0;      // of sends that were left and are not done
   MessageTotals totals_;              // depths: of communicators that are closed
   bool has_too_many_ = false;
+  DataWays ways_;              // of long messages inside the node
+  bool may_call_host_ = true;  // whoever is here now
 };
 
 }  // namespace unisono::runtime

@@ -29,7 +29,7 @@ void Endpoint::cancel_send(MessageRequest* request) {
   }
   if (take_back(request)) return send_ended(request, true);
   request->is_being_cancelled = true;
-  const bool is_with_host = is_far(peer) && options_.link->keep_from_ending(request);
+  const bool is_with_host = is_far(peer) && options_.moves->keep_from_ending(request);
   const std::uint64_t key = is_with_host ? request->peer_request : number_of(request);
   write(peer, {item_of(ItemKind::cancel_send, 0, 0, is_with_host ? 1 : 0), data_of(key, number_of(request)),
                nullptr});
@@ -64,7 +64,7 @@ void Endpoint::send_cancelled(int from, std::uint64_t key, std::uint64_t request
   fetching->is_abandoned = true;
   fetching->bytes = 0;
   fetching->message_bytes = dropped->bytes;
-  options_.link->fetch_data(rank_of_far(from), fetching, static_cast<int>(key));
+  options_.moves->fetch(rank_of_far(from), fetching, static_cast<int>(key));
 }
 
 // The message that its sender knows by `key`, where no receive and no probe has got it: nobody will.
@@ -81,7 +81,7 @@ WaitingMessage* Endpoint::drop(int from, std::uint64_t key, bool is_with_host) {
 
 void Endpoint::send_ended(MessageRequest* request, bool is_cancelled) {
   request->is_cancelled = is_cancelled;
-  if (is_far(request->peer) && options_.link->let_end(request)) return;
+  if (is_far(request->peer) && options_.moves->let_end(request)) return;
   if (is_cancelled) finish(request);
 }
 

@@ -2,6 +2,7 @@
 // An endpoint's receives, and what comes in by the rings.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "runtime/messages/endpoint.h"
@@ -104,11 +105,34 @@ void Endpoint::deliver(MessageRequest* request, const Arrived& message) {
   }
   request->peer_request = message.sender_request;
   if (message.is_with_host)
-    return options_.link->fetch_data(rank_of_far(message.peer), request,
-                                     static_cast<int>(message.sender_request));
-  write(message.peer, {item_of(ItemKind::clear_to_send, 0, 0, 0),
-                       data_of(message.sender_request, number_of(request)), nullptr});
-  if (message.bytes == 0) finish(request);
+    return options_.moves->fetch(rank_of_far(message.peer), request,
+                                 static_cast<int>(message.sender_request));
+  ask_for_data(request);
+}
+
+// Its sender begins as soon as it knows. It may be where it cannot call the host: then it sends the data
+// through memory all the same.
+void Endpoint::ask_for_data(MessageRequest* request) {
+  const int peer = request->peer;
+  const bool may_be_hosts = options_.moves != nullptr && may_call_host_ && !is_far(peer) &&
+                            request->message_bytes > options_.eager_bytes && !request->is_truncated();
+  const std::uint64_t sender = request->peer_request, own = number_of(request);
+  if (may_be_hosts && ways_.next(peer, request->message_bytes, request) == DataWay::host) {
+    const int tag = options_.moves->take_tag(rank_of_near(peer));
+    options_.moves->fetch(rank_of_near(peer), request, tag);
+    return write(peer, {item_of(ItemKind::clear_to_host, 0, 0, 0),
+                        data_of(sender, own, static_cast<std::uint64_t>(tag)), nullptr});
+  }
+  write(peer, {item_of(ItemKind::clear_to_send, 0, 0, 0), data_of(sender, own), nullptr});
+  if (request->message_bytes == 0) finish(request);
+}
+
+void Endpoint::send_asked_for(MessageRequest* request, std::uint64_t receive, std::optional<int> tag) {
+  request->peer_request = receive;
+  if (request->bytes == 0) return finish(request);
+  if (!tag || !may_call_host_) return moving_.push_back(request);
+  ++totals_.by_host;
+  options_.moves->send(rank_of_near(request->peer), request, *tag, false);
 }
 
 void Endpoint::arrive(Arrived message) {
@@ -201,16 +225,20 @@ void Endpoint::more_arrived(int from, std::uint64_t name, std::uint64_t bytes) {
 }
 
 void Endpoint::piece_arrived(int from, MessageRequest* request, std::uint64_t name, std::uint64_t bytes) {
+  if (request->moved == 0 && options_.moves != nullptr && options_.moves->give_up(request))
+    ways_.ended(from, request, true);
   mailbox_.read_arena(from, name, bytes,
                       [&](const void* data) { copy_in(request, request->moved, data, bytes); });
   request->moved += bytes;
-  if (request->moved == request->message_bytes) finish(request);
+  if (request->moved != request->message_bytes) return;
+  ways_.ended(from, request, false);
+  finish(request);
 }
 
 void Endpoint::take_item(int from, shm::RingReader& reader) {
   const shm::RingItem item = *reader.peek();
   const ItemKind kind = kind_of(item);
-  std::uint64_t numbers[2] = {};
+  std::uint64_t numbers[3] = {};
   Arrived message{.envelope = {.tag = tag_of(item), .context = context_of(item)},
                   .peer = from,
                   .bytes = item.words[1],
@@ -243,14 +271,12 @@ void Endpoint::take_item(int from, shm::RingReader& reader) {
       message.sender_request = numbers[0];
       message.is_long = true;
       return arrive(message);
-    case ItemKind::clear_to_send: {
+    case ItemKind::clear_to_send:
       take(2);
-      MessageRequest* request = request_of(numbers[0]);
-      request->peer_request = numbers[1];
-      if (request->bytes == 0) return finish(request);
-      moving_.push_back(request);
-      return;
-    }
+      return send_asked_for(request_of(numbers[0]), numbers[1], std::nullopt);
+    case ItemKind::clear_to_host:
+      take(3);
+      return send_asked_for(request_of(numbers[0]), numbers[1], static_cast<int>(numbers[2]));
     case ItemKind::piece:
       take(2);
       return piece_arrived(from, request_of(numbers[0]), numbers[1], item.words[1]);
@@ -284,8 +310,7 @@ void Endpoint::take_far_item(int from, const shm::RingItem& item, const void* da
       return;
     case ItemKind::hosts_data:
       take(2);
-      return options_.link->fetch_data(rank_of_far(from), request_of(numbers[0]),
-                                       static_cast<int>(numbers[1]));
+      return options_.moves->fetch(rank_of_far(from), request_of(numbers[0]), static_cast<int>(numbers[1]));
     case ItemKind::cancel_send:
       take(2);
       return send_cancelled(from, numbers[0], numbers[1], item.words[1] != 0);

@@ -4,7 +4,7 @@
 //
 // Items have one tag, and receives for any source are always posted, so that the host never searches. They
 // are looked at in the order in which they were posted: so those of one rank stay in order. Data that is too
-// long to go with its item has a message of its own, which starts at once; the item tells its tag.
+// long to go with its item has a message of its own (host_moves.h), which starts at once.
 #pragma once
 
 #include <cstddef>
@@ -24,33 +24,19 @@ class HostLink {
   // Data up to here goes with its item.
   static constexpr std::size_t most_bytes = 4096;
 
-  // Takes `comm`, which has the ranks of the world in their order.
+  // `comm` has the ranks of the world in their order, and outlives it.
   HostLink(host::Host& host, host::Comm comm);
   ~HostLink();
   HostLink(const HostLink&) = delete;
   HostLink& operator=(const HostLink&) = delete;
 
-  int ranks() const { return static_cast<int>(next_tag_.size()); }
-
   // May an item be written now?
   bool has_room() const { return sending_.size() < most_sending; }
   void write(int rank, const shm::RingItem& item, const void* data, std::size_t bytes);
-  // The tag of the next data to `rank`.
-  int take_tag(int rank);
-  // Data whose item tells `tag`. `waits`: done once its receive has begun.
-  void send_data(int rank, MessageRequest* request, int tag, bool waits);
-  // A request whose data is under way stays so, when it has gone too, until let_end(). False: it is not under
-  // way, or is kept already.
-  bool keep_from_ending(const MessageRequest* request);
-  // False: it is not under way.
-  bool let_end(const MessageRequest* request);
-  // The data of the message that `request` has got, of which it may want the beginning alone.
-  void fetch_data(int rank, MessageRequest* request, int tag);
-
-  // Calls `take(rank, item, data)` for each item that has come, as long as it returns true, and
-  // `finish(request)` for each one whose data has gone or come. True where something has moved.
-  template <class Take, class Finish>
-  bool poll(Take take, Finish finish) {
+  // Calls `take(rank, item, data)` for each item that has come, as long as it returns true. True where
+  // something has moved.
+  template <class Take>
+  bool poll(Take take) {
     bool has_moved = sweep_sent();
     while (const Came* came = first_that_came()) {
       has_moved = true;
@@ -59,27 +45,15 @@ class HostLink {
       post_again();
       if (!goes_on) break;
     }
-    for (std::size_t i = 0; i < moves_.size();) {
-      if (!has_ended(&moves_[i]) || moves_[i].is_kept) {
-        ++i;
-        continue;
-      }
-      has_moved = true;
-      MessageRequest* request = moves_[i].request;
-      moves_[i] = std::move(moves_.back());
-      moves_.pop_back();
-      finish(request);
-    }
     return has_moved;
   }
   // Has all left that was written?
-  bool is_idle() const { return sending_.empty() && moves_.empty(); }
+  bool is_idle() const { return sending_.empty(); }
   // Nothing comes any more: gives the host its receives back. Before the host ends.
   void end();
 
  private:
   static constexpr std::size_t most_sending = 256, receives = 32;
-  static constexpr int item_tag = 0, first_data_tag = 1;
 
   // In front of an item's data.
   struct alignas(16) Came {
@@ -92,29 +66,16 @@ class HostLink {
     std::unique_ptr<std::byte[]> message;
     host::Request request;
   };
-  struct Move {
-    MessageRequest* request = nullptr;
-    host::Request of_host{};
-    std::unique_ptr<std::byte[]> all;  // of a message that is longer than its receive
-    bool is_kept = false;              // from ending
-    bool has_moved = false;            // all of it
-  };
-
   void start(int rank, const Came& head, const void* data);
   bool sweep_sent();
   const Came* first_that_came();
   void post_again();
   void post(std::size_t number);
-  bool has_ended(Move* move);
-  Move* move_of(const MessageRequest* request);
-  void check(int error) const;
 
   host::Host& host_;
   host::Comm comm_;
   int rank_ = 0;
-  std::vector<int> next_tag_;  // by rank
   std::deque<Sending> sending_;
-  std::vector<Move> moves_;
   std::unique_ptr<std::byte[]> memory_;  // of the receives
   std::vector<host::Request> receives_;
   std::size_t first_ = 0;  // which one is looked at next

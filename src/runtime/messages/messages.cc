@@ -74,24 +74,31 @@ bool Messages::agree_on_memory() {
   return memory_ != nullptr;
 }
 
-// The host is called by whoever makes progress, also beside the program: it must allow that.
-bool Messages::link_nodes() {
-  peer_of_ = rank_on_node_;
+// Between nodes the host is called by whoever makes progress, also beside the program: it must allow that.
+bool Messages::may_link_nodes() {
   if (world_.options.messages != "all" || std::ranges::count(rank_on_node_, -1) == 0) return false;
-  if (!world_.are_thread_multiple) {
-    if (world_.rank == 0)
-      world_.notices().warn(
-          "option 'messages': those between nodes are left to the MPI, which gives no MPI_THREAD_MULTIPLE");
-    return false;
-  }
-  host::Comm comm{};
-  if (world_.host.comm_copy(world_.comm, &comm) != host::success) return false;
-  link_ = std::make_unique<HostLink>(world_.host, comm);
+  if (!world_.are_thread_multiple && world_.rank == 0)
+    world_.notices().warn(
+        "option 'messages': those between nodes are left to the MPI, which gives no MPI_THREAD_MULTIPLE");
+  return world_.are_thread_multiple;
+}
+
+void Messages::begin_host_share() {
+  peer_of_ = rank_on_node_;
+  std::vector<int> labels = world_.node_labels;
+  std::ranges::sort(labels);
+  const bool has_long =
+      world_.options.long_messages != "memory" && std::ranges::adjacent_find(labels) != labels.end();
+  const bool has_link = may_link_nodes();
+  if (!has_long && !has_link) return;
+  if (world_.host.comm_copy(world_.comm, &host_comm_) != host::success) return;
+  moves_ = std::make_unique<HostMoves>(world_.host, host_comm_);
+  if (!has_link) return;
+  link_ = std::make_unique<HostLink>(world_.host, host_comm_);
   int peers = shape_.ranks;
   for (int& peer : peer_of_) {
     if (peer < 0) peer = peers++;
   }
-  return true;
 }
 
 EndpointOptions Messages::options_of_endpoint() {
@@ -107,6 +114,15 @@ EndpointOptions Messages::options_of_endpoint() {
   };
   options.most_unexpected_bytes = static_cast<std::uint64_t>(world_.options.unexpected_bytes);
   options.leaves_long_sends = sends_all_at_once(world_.host.library_name());
+  options.moves = moves_.get();
+  options.may_call_host_aside = world_.are_thread_multiple;
+  const std::string& long_messages = world_.options.long_messages;
+  options.long_data = long_messages == "mpi"      ? DataWays::Choice::host
+                      : long_messages == "memory" ? DataWays::Choice::memory
+                                                  : DataWays::Choice::learned;
+  for (int rank = 0; rank < world_.size; ++rank) {
+    if (rank_on_node_[static_cast<std::size_t>(rank)] >= 0) options.near.push_back(rank);
+  }
   if (link_ == nullptr) return options;
   options.link = link_.get();
   options.number_of_far = peer_of_;
@@ -137,7 +153,7 @@ void Messages::begin() {
     choose_wait();
     mailbox_ = std::make_unique<shm::Mailbox>(
         memory_, shape_, rank_on_node_[static_cast<std::size_t>(world_.rank)], wait_.policy);
-    link_nodes();
+    begin_host_share();
     endpoint = std::make_unique<Endpoint>(mailbox_.get(), options_of_endpoint());
   }
   // On all ranks of the job or on none, so that one sentence says it.
@@ -210,6 +226,7 @@ void Messages::end() {
         const BiasedGuard guard(lock_);
         link_->end();
       }
+      if (moves_ != nullptr) world_.host.comm_free(&host_comm_);
       add_up();
     } catch (const PeerLost&) {
       world_.has_lost_peer = true;
@@ -224,13 +241,14 @@ void Messages::add_up() {
     const BiasedGuard guard(lock_);
     own = endpoint_->totals();
   }
-  std::uint64_t sums[] = {own.sent, own.floods};
+  std::uint64_t sums[] = {own.sent, own.floods, own.by_host};
   std::uint64_t most[] = {own.deepest_posted, own.deepest_unexpected, own.most_unexpected_bytes};
   host::Host& host = world_.host;
-  if (host.agree(sums, 2, host::AgreeOp::sum, world_.comm) != host::success ||
+  if (host.agree(sums, 3, host::AgreeOp::sum, world_.comm) != host::success ||
       host.agree(most, 3, host::AgreeOp::max, world_.comm) != host::success)
     return;
   totals_ = {.sent = sums[0],
+             .by_host = sums[2],
              .deepest_posted = most[0],
              .deepest_unexpected = most[1],
              .most_unexpected_bytes = most[2],
@@ -288,7 +306,7 @@ bool Messages::advance() {
 // Where nothing is unfinished any more the thread may sleep until there is something again.
 bool Messages::advance_aside() {
   if (!lock_.try_visit()) return false;
-  const bool has_gone_on = endpoint_->progress();
+  const bool has_gone_on = endpoint_->progress_aside();
   if (is_looked_after_ && !endpoint_->has_unfinished()) {
     is_looked_after_ = false;
     progress_.leave_to_program();

@@ -101,9 +101,10 @@ class Messages : public Progress::Source {
   void find_node();
   void settle_ended();
   void choose_wait();
-  void add_up();           // collective over the world
-  bool agree_on_memory();  // collective over the world
-  bool link_nodes();       // the same
+  void add_up();            // collective over the world
+  bool agree_on_memory();   // collective over the world
+  void begin_host_share();  // the same
+  bool may_link_nodes();
   EndpointOptions options_of_endpoint();
   std::vector<std::int64_t> offered(int windows);
   std::uint64_t next_number();
@@ -121,9 +122,11 @@ class Messages : public Progress::Source {
   const RequestTable* requests_ = nullptr;
   int first_of_node_ = 0;          // in the world
   std::vector<int> rank_on_node_;  // by rank of the world; -1: on another node
-  // Between nodes (messages = all): null where the host carries those.
-  std::unique_ptr<HostLink> link_;
-  std::vector<int> peer_of_;  // by rank of the world; -1: the host carries its messages
+  // What the host carries for Unisono, on a communicator of its own.
+  host::Comm host_comm_{};
+  std::unique_ptr<HostMoves> moves_;  // long data; null: none
+  std::unique_ptr<HostLink> link_;    // all between nodes (messages = all); null: the MPI has those
+  std::vector<int> peer_of_;          // by rank of the world; -1: the host carries its messages
   std::unique_ptr<Peers> peers_;
   shm::WaitConfig wait_;
   void (*settle_)(MessageRequest*) = [](MessageRequest*) {};

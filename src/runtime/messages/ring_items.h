@@ -19,6 +19,7 @@ enum class ItemKind : std::uint8_t {
   more_data,      // with the place of the message's next piece
   long_message,   // with the sender's request
   clear_to_send,  // with both requests
+  clear_to_host,  // the same, and the tag by which the receiver waits for the data from the host
   piece,          // with the receiver's request and the place of its data
   cancel_send,    // with what names a long message, and its request; bytes: 1: the host has its data
   send_ended,     // with that request; bytes: 1: it is cancelled

@@ -8,7 +8,8 @@
 namespace unisono::runtime {
 
 struct MessageTotals {
-  std::uint64_t sent = 0;  // of all ranks
+  // Of all ranks; of those of a node how many had their data carried by the host.
+  std::uint64_t sent = 0, by_host = 0;
   // Of the rank that had most: receives and messages that waited at one time, of one communicator; and bytes
   // of messages that waited.
   std::uint64_t deepest_posted = 0, deepest_unexpected = 0;

@@ -211,6 +211,7 @@ Json report_json(const JobFacts& facts, const JobRecords& records) {
   if (facts.messages) {
     const MessageTotals& of = *facts.messages;
     report["messages"] = {{"sent", of.sent},
+                          {"data_by_mpi", of.by_host},
                           {"deepest_posted", of.deepest_posted},
                           {"deepest_unexpected", of.deepest_unexpected},
                           {"most_unexpected_bytes", of.most_unexpected_bytes},

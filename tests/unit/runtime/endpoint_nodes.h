@@ -45,14 +45,16 @@ void run_on_nodes(const std::vector<int>& nodes, bool is_synchronous, const Endp
     host::Comm comm{};
     ASSERT_EQ(host.comm_copy(host.world(), &comm), host::success);
     HostLink link(host, comm);
+    HostMoves moves(host, comm);
     EndpointOptions own = like;
     own.link = &link;
+    own.moves = &moves;
     int near = 0, place = 0;
     for (int other = 0; other < ranks; ++other) {
       const bool is_near = nodes[static_cast<std::size_t>(other)] == node;
       if (other == rank) place = near;
       own.number_of_far.push_back(is_near ? near++ : -1);
-      if (!is_near) own.far.push_back(other);
+      (is_near ? own.near : own.far).push_back(other);
     }
     for (std::size_t i = 0; i < own.far.size(); ++i)
       own.number_of_far[static_cast<std::size_t>(own.far[i])] = near + static_cast<int>(i);
@@ -63,6 +65,7 @@ void run_on_nodes(const std::vector<int>& nodes, bool is_synchronous, const Endp
     use(&end, rank);
     leave_together(host, &end);
     link.end();
+    host.comm_free(&comm);
   });
   EXPECT_EQ(world.leftovers(), "");
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <random>
@@ -240,6 +241,7 @@ TEST(Endpoint, AFloodIsBoundedAndComesInOrder) {
 struct Traffic {
   int ranks = 4, messages = 400;  // to each rank, of each communicator
   const char* structure = "own";
+  bool is_aside_too = false;  // a thread beside the program makes progress as well
 };
 
 void exchange(const Traffic& traffic, Endpoint* end, int rank) {
@@ -321,7 +323,7 @@ void exchange(const Traffic& traffic, Endpoint* end, int rank) {
   };
   for (const auto& one : work) {
     one();
-    if (random() % 3 == 0) end->progress();
+    if (random() % 3 == 0) traffic.is_aside_too&& random() % 2 == 0 ? end->progress_aside() : end->progress();
     check();
   }
   const auto is_over = [&] {
@@ -329,7 +331,7 @@ void exchange(const Traffic& traffic, Endpoint* end, int rank) {
            std::ranges::all_of(sends, [](MessageRequest* send) { return send->is_done; });
   };
   while (!is_over()) {
-    end->progress();
+    traffic.is_aside_too&& random() % 4 != 0 ? end->progress_aside() : end->progress();
     check();
     std::this_thread::yield();
   }
@@ -373,10 +375,39 @@ TEST(Endpoint, RandomTrafficBetweenNodes) {
   }
 }
 
+// The host carries data inside a node too. Where a thread beside the program must not call it, it sends all
+// the same, through memory.
+TEST(Endpoint, RandomTrafficWithDataByTheHost) {
+  struct Case {
+    std::vector<int> nodes;
+    DataWays::Choice long_data;
+    bool may_call_host_aside;
+  };
+  using Choice = DataWays::Choice;
+  for (const Case& one : {Case{{0, 0}, Choice::host, true}, Case{{0, 0, 0}, Choice::host, false},
+                          Case{{0, 0, 1}, Choice::host, true}, Case{{0, 0}, Choice::learned, true},
+                          Case{{0, 0, 0}, Choice::learned, false}}) {
+    const int ranks = static_cast<int>(one.nodes.size());
+    EndpointOptions like = options_of(ranks);
+    like.eager_bytes = 2000;
+    like.long_data = one.long_data;
+    like.may_call_host_aside = one.may_call_host_aside;
+    std::atomic<std::uint64_t> by_host{0};
+    run_on_nodes(one.nodes, false, like, [&](Endpoint* end, int rank) {
+      exchange({ranks, 120, "own", !one.may_call_host_aside}, end, rank);
+      by_host += end->totals().by_host;
+    });
+    // What is learned goes by times, which a busy machine has its own of.
+    if (one.long_data == Choice::host) {
+      EXPECT_GT(by_host, 0u);
+    }
+  }
+}
+
 // What was under way when the receiver asked for headers alone comes still. All else waits with its sender,
 // of whatever length, and comes in order.
 TEST(Endpoint, AFloodBetweenNodesIsBounded) {
-  constexpr int messages = 3000;
+  constexpr int messages = 2000;
   const auto bytes_of = [](int i) { return std::size_t{i % 100 == 99 ? 6000u : 1000u}; };
   for (const bool is_synchronous : {false, true}) {
     EndpointOptions like = options_of(2);
@@ -416,8 +447,10 @@ TEST(Endpoint, AFloodBetweenNodesIsBounded) {
         end->release(receive);
       }
       EXPECT_EQ(end->unexpected_bytes(), 0u);
-      // 256 messages on their way, and those that the sender began before it heard.
-      EXPECT_LE(end->totals().most_unexpected_bytes, (64u << 10) + (1024u << 10));
+      // 256 messages on their way, and those that the sender began before it heard. A host that sends at once
+      // bounds neither of them: a busy machine may let the receiver wait meanwhile.
+      const std::uint64_t most = is_synchronous ? (64u << 10) + (1024u << 10) : messages * 900u;
+      EXPECT_LE(end->totals().most_unexpected_bytes, most);
       floods = end->totals().floods;
     });
     EXPECT_GT(floods, 0u);

@@ -71,6 +71,7 @@ class ProcessHost final : public host::Host {
   int isend(const void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
   int issend(const void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
   int irecv(void*, std::size_t, int, int, host::Comm, host::Request*) override { std::abort(); }
+  int cancel_receive(host::Request*) override { std::abort(); }
   int test(host::Request*, bool*) override { std::abort(); }
   int test_some(int, host::Request*, int*, int*) override { std::abort(); }
   void progress() override {}

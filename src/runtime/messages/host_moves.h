@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data of messages that the host carries, while their headers go another way: by rings inside a node, by
+// items between nodes. M10.
+//
+// Each has a tag of its own on a communicator of Unisono's, which one of both ends takes and tells the other.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "host/host.h"
+#include "runtime/messages/message.h"
+
+namespace unisono::runtime {
+
+// Ends the job where `error` is one. As a program's own message would: its error handler does so by default,
+// and nobody else could be told.
+void check_host(host::Host& host, int error);
+
+class HostMoves {
+ public:
+  static constexpr int item_tag = 0;  // that no data has
+
+  // `comm` has the ranks of the world in their order, and outlives it.
+  HostMoves(host::Host& host, host::Comm comm);
+  HostMoves(const HostMoves&) = delete;
+  HostMoves& operator=(const HostMoves&) = delete;
+
+  int ranks() const { return static_cast<int>(next_tag_.size()); }
+
+  // The tag of the next data of this rank and `rank`. One of both takes them, and always the same one.
+  int take_tag(int rank);
+  // `waits`: done once its receive has begun.
+  void send(int rank, MessageRequest* request, int tag, bool waits);
+  // Of the message that `request` has got, of which it may want the beginning alone.
+  void fetch(int rank, MessageRequest* request, int tag);
+  // The data comes another way, and was never sent here. Calls no host. False: it was not to come here.
+  bool give_up(const MessageRequest* request);
+  // A request whose data is under way stays so, when it has gone too, until let_end(). False: it is not under
+  // way, or is kept already.
+  bool keep_from_ending(const MessageRequest* request);
+  // False: it is not under way.
+  bool let_end(const MessageRequest* request);
+
+  // Calls `finish(request)` for each one whose data has gone or come. True where something has moved.
+  template <class Finish>
+  bool poll(Finish finish) {
+    bool has_moved = false;
+    for (std::size_t i = 0; i < moves_.size();) {
+      if (!has_ended(&moves_[i]) || moves_[i].is_kept) {
+        ++i;
+        continue;
+      }
+      has_moved = true;
+      MessageRequest* request = moves_[i].request;
+      moves_[i] = std::move(moves_.back());
+      moves_.pop_back();
+      if (request != nullptr) finish(request);
+    }
+    return has_moved;
+  }
+  // Has all moved?
+  bool is_idle() const { return moves_.empty(); }
+
+ private:
+  struct Move {
+    MessageRequest* request = nullptr;  // null: it was given up
+    host::Request of_host{};
+    std::unique_ptr<std::byte[]> all;  // of a message that is longer than its receive
+    bool is_kept = false;              // from ending
+    bool has_moved = false;            // all of it
+  };
+
+  bool has_ended(Move* move);
+  Move* move_of(const MessageRequest* request);
+
+  host::Host& host_;
+  host::Comm comm_;
+  std::vector<int> next_tag_;  // by rank
+  std::vector<Move> moves_;
+};
+
+}  // namespace unisono::runtime

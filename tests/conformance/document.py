@@ -86,7 +86,7 @@ Where ranks outnumber cores, MPICH gets the yielding preload of `tools/cluster/m
 Unisono takes each communicator's first call on and does not learn, so that as many calls as possible are its own.
 
 Most tests make small calls on one node, which Unisono serves by few algorithms, or leaves to the MPI.
-So mpi4py's suite is run in five ways: *as it decides*, with others forced, and learning.
+So mpi4py's suite is run in several ways: *as it decides*, with others forced, learning, and with messages carried.
 Where a forced algorithm is not legal, Unisono decides after all.
 Rows of all but the first stand only where they were run:
 

@@ -303,7 +303,7 @@ std::vector<OptionSpec> options_of_nodes() {
           "machine's file (option machine) may say how large the buffers are.",
           64 * kib, gib, &Options::channel_bytes),
       number("record_bytes", "UNISONO_RECORD_BYTES", "bytes", "general",
-             "Most memory that each rank takes for a trace of messages, 32 bytes an event. When it is full, "
+             "Most memory that each rank takes for a trace of messages, 8 bytes an event. When it is full, "
              "what comes later is counted only.",
              64 * kib, 64 * gib, &Options::record_bytes),
       number("cache_bytes", "UNISONO_CACHE_BYTES", "bytes", "general",

@@ -26,7 +26,7 @@ std::size_t SendersWay::length_class(std::uint64_t bytes) {
 }
 
 // Each way a few times, one behind the other, since what lies in the caches comes from the copies before.
-DataWay SendersWay::next(std::uint64_t bytes, const MessageRequest* receive, std::uint64_t now_ns) {
+DataWay SendersWay::next(std::uint64_t bytes, const MessageRequest* receive) {
   OfLength& length = lengths_[length_class(bytes)];
   if (length.until_trial != 0) {
     --length.until_trial;
@@ -38,10 +38,7 @@ DataWay SendersWay::next(std::uint64_t bytes, const MessageRequest* receive, std
     ended_ = waited_ = 0;
   }
   if (trying_ != &length) return length.way;
-  if (timed_ == nullptr) {
-    timed_ = receive;
-    began_ns_ = now_ns;
-  }
+  if (timed_ == nullptr) timed_ = receive;
   return ended_ < timed_of_each ? length.way : other_than(length.way);
 }
 
@@ -52,8 +49,7 @@ void SendersWay::give_up_trial() {
   timed_ = nullptr;
 }
 
-void SendersWay::ended(const MessageRequest* receive, std::uint64_t now_ns, bool was_refused) {
-  if (timed_ != receive || timed_ == nullptr) return;
+void SendersWay::ended(std::uint64_t now_ns, bool was_refused) {
   timed_ = nullptr;
   took_ns_[static_cast<std::size_t>(ended_++)] = now_ns - began_ns_;
   if (ended_ == 2 * timed_of_each || was_refused) decide(was_refused);
@@ -86,14 +82,16 @@ void SendersWay::decide(bool was_refused) {
 }
 
 DataWay DataWays::next(int sender, std::uint64_t bytes, const MessageRequest* receive) {
-  if (choice_ == Choice::learned)
-    return senders_[static_cast<std::size_t>(sender)].next(bytes, receive, now_ns());
-  return choice_ == Choice::host ? DataWay::host : DataWay::memory;
+  if (choice_ != Choice::learned) return choice_ == Choice::host ? DataWay::host : DataWay::memory;
+  SendersWay& senders = senders_[static_cast<std::size_t>(sender)];
+  const DataWay way = senders.next(bytes, receive);
+  if (senders.is_timed(receive)) senders.began(now_ns());
+  return way;
 }
 
 void DataWays::ended(int sender, const MessageRequest* receive, bool was_refused) {
-  if (choice_ == Choice::learned)
-    senders_[static_cast<std::size_t>(sender)].ended(receive, now_ns(), was_refused);
+  SendersWay& senders = senders_[static_cast<std::size_t>(sender)];
+  if (senders.is_timed(receive)) senders.ended(now_ns(), was_refused);
 }
 
 }  // namespace unisono::runtime

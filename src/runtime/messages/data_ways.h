@@ -22,9 +22,14 @@ enum class DataWay : std::uint8_t { memory, host };
 class SendersWay {
  public:
   // Of the next message of so many bytes.
-  DataWay next(std::uint64_t bytes, const MessageRequest* receive, std::uint64_t now_ns);
-  // All data is here. `was_refused`: the sender could not call the host, and has sent it through memory.
-  void ended(const MessageRequest* receive, std::uint64_t now_ns, bool was_refused);
+  DataWay next(std::uint64_t bytes, const MessageRequest* receive);
+  // Few are: who does not ask reads no clock.
+  bool is_timed(const MessageRequest* receive) const { return timed_ == receive; }
+  // The one that is timed begins now.
+  void began(std::uint64_t now_ns) { began_ns_ = now_ns; }
+  // All of its data is here. `was_refused`: the sender could not call the host, and has sent it through
+  // memory.
+  void ended(std::uint64_t now_ns, bool was_refused);
 
  private:
   static constexpr int timed_of_each = 4, most_waited = 64;

@@ -28,8 +28,6 @@ class HostMoves {
   HostMoves(const HostMoves&) = delete;
   HostMoves& operator=(const HostMoves&) = delete;
 
-  int ranks() const { return static_cast<int>(next_tag_.size()); }
-
   // The tag of the next data of this rank and `rank`. One of both takes them, and always the same one.
   int take_tag(int rank);
   // `waits`: done once its receive has begun.

@@ -22,14 +22,14 @@ class Sender {
   int send(int count, std::uint64_t bytes, bool is_refused = false) {
     int by_host = 0;
     for (int i = 0; i < count; ++i) {
-      const DataWay way = ways_.next(bytes, &receive_, now_ns_);
+      const DataWay way = ways_.next(bytes, &receive_);
+      if (ways_.is_timed(&receive_)) ways_.began(now_ns_);
       now_ns_ += ns_of_(way, bytes);
-      ways_.ended(&receive_, now_ns_, is_refused && way == DataWay::host);
+      if (ways_.is_timed(&receive_)) ways_.ended(now_ns_, is_refused && way == DataWay::host);
       by_host += way == DataWay::host ? 1 : 0;
     }
     return by_host;
   }
-  SendersWay& ways() { return ways_; }
 
  private:
   std::function<std::uint64_t(DataWay, std::uint64_t)> ns_of_;

@@ -97,6 +97,19 @@ setup_mpi() { # setup_mpi NAME: the MPI of requirements/mpi-NAME.txt into .mpi/N
   echo "$stamp" >"$directory/.stamp"
 }
 
+# Of use to agents alone, and for Pythons from 3.11 on: without it they compute by the processor.
+setup_softfloat() {
+  local stamp
+  stamp=$(stamp_of requirements/softfloat.txt tools/fetch_softfloat.sh)
+  ! is_current .softfloat "$stamp" || return 0
+  say "SoftFloat's sources .softfloat"
+  if ! tools/fetch_softfloat.sh .venv/bin/python .softfloat >.cache/softfloat.log 2>&1; then
+    say "SoftFloat could not be fetched (.cache/softfloat.log); the build goes without"
+    return 0
+  fi
+  echo "$stamp" >.softfloat/.stamp
+}
+
 pip=$PWD/.venv/bin/python
 case $level in
   demo)
@@ -116,3 +129,4 @@ case $level in
   *) die "unknown level: $level (demo, test, aarch64, conformance, simulate or packaging)" ;;
 esac
 for name in "${mpis[@]}"; do setup_mpi "$name"; done
+[ "$level" = demo ] || setup_softfloat

@@ -45,7 +45,10 @@ std::string serve(const UnisonoAgent& agent) {
   begin_places();
   begin_marks();
   const auto* must_end = reinterpret_cast<const std::atomic<bool>*>(agent.must_end);
-  std::string why = agents::run(host, {.job = agent.job, .must_end = must_end, .carrier = agent.carrier});
+  std::string why = agents::run(host, {.job = agent.job,
+                                       .must_end = must_end,
+                                       .carrier = agent.carrier,
+                                       .has_soft_float = agent.has_soft_float != 0});
   host.end();
   return why;
 }

@@ -13,6 +13,7 @@
 #include "agents/carrier.h"
 #include "agents/channel_work.h"
 #include "agents/meeting.h"
+#include "agents/soft_float.h"
 #include "base/clock.h"
 #include "base/float_control.h"
 
@@ -83,7 +84,8 @@ class Agent {
       } else if (state == ChannelPlace::State::closed) {
         works_[i]->close();
       } else if (state == ChannelPlace::State::open && works_[i] == nullptr) {
-        works_[i] = ChannelWork::open(carrier_, ground_, segment_, static_cast<int>(i), &why_);
+        works_[i] = ChannelWork::open(carrier_, ground_, options_.has_soft_float, segment_,
+                                      static_cast<int>(i), &why_);
       }
     }
   }
@@ -155,6 +157,7 @@ std::string run(host::Host& host, const LifeOptions& options) {
                                .process_id = getpid(),
                                .channels = ChannelWork::channels_within(host.largest_tag())};
   std::string why;
+  if (options.has_soft_float && !is_soft_float_there()) return "this build is without SoftFloat";
   const auto segment = AgentSegment::create(identity, AgentSegment::standard_bytes, &why);
   std::unique_ptr<Meeting> meeting;
   // Ranks find an agent everywhere, or nowhere.

@@ -15,6 +15,7 @@ struct LifeOptions {
   // Set from outside, by a handler of signals say: the agent ends soon.
   const std::atomic<bool>* must_end = nullptr;
   std::string carrier = "mpi";  // what is to go between nodes (carrier.h); where it cannot, `mpi` does
+  bool has_soft_float = false;  // float and double by SoftFloat (soft_float.h)
 };
 
 // Collective over host.world(), whose ranks are the job's agents, one for each node. Returns when the ranks

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "agents/program_form.h"
-#include "base/reduce_kernels.h"
+#include "agents/soft_float.h"
 #include "base/short_copy.h"
 #include "schedule/compiled.h"
 
@@ -50,7 +50,8 @@ int ChannelWork::first_tag(int place) {
 }
 
 std::unique_ptr<ChannelWork> ChannelWork::open(Carrier& carrier, const CarrierGround& ground,
-                                               const AgentSegment& segment, int place, std::string* why) {
+                                               bool has_soft_float, const AgentSegment& segment, int place,
+                                               std::string* why) {
   const ChannelPlace& opened = segment.header().places[static_cast<std::size_t>(place)];
   const bool is_there = segment.holds(opened.offset, opened.bytes) && opened.bytes >= sizeof(ChannelShape);
   const ChannelShape shape =
@@ -65,14 +66,15 @@ std::unique_ptr<ChannelWork> ChannelWork::open(Carrier& carrier, const CarrierGr
     *why = "ranks have opened a channel between agents that there are not";
     return nullptr;
   }
-  return std::unique_ptr<ChannelWork>(new ChannelWork(carrier, ground, memory, place));
+  return std::unique_ptr<ChannelWork>(new ChannelWork(carrier, ground, has_soft_float, memory, place));
 }
 
-ChannelWork::ChannelWork(Carrier& carrier, const CarrierGround& ground, const ChannelMemory& memory,
-                         int place)
+ChannelWork::ChannelWork(Carrier& carrier, const CarrierGround& ground, bool has_soft_float,
+                         const ChannelMemory& memory, int place)
     : ground_(ground),
       memory_(memory),
       shape_(memory.shape()),
+      has_soft_float_(has_soft_float),
       place_(place),
       agents_(memory.agents(), memory.agents() + shape_.nodes),
       team_(carrier.make_team(
@@ -185,12 +187,17 @@ const void* ChannelWork::operand(const Pending& operation, int rank, std::size_t
                                      : memory_.area(operation.number, rank);
 }
 
+Kernel ChannelWork::kernel_of(const Descriptor& what) const {
+  const bool is_soft = has_soft_float_ && is_soft_type(what.element);
+  return is_soft ? soft_kernel(what.op, what.element) : reduce_kernel(what.op, what.element);
+}
+
 // In the order of the node's ranks.
 const void* ChannelWork::join(Pending* operation, std::size_t bytes) {
   const Descriptor& what = operation->what;
   const void* first = operand(*operation, 0, bytes);
   if (shape_.ranks == 1) return first;
-  const Kernel kernel = reduce_kernel(what.op, what.element);
+  const Kernel kernel = kernel_of(what);
   operation->joined.resize(std::max(operation->joined.size(), bytes));
   const FloatControlForNow like_program(what.float_control);
   for (int rank = 1; rank < shape_.ranks; ++rank) {
@@ -210,7 +217,7 @@ bool ChannelWork::start(Pending* operation) {
                       .elements = what.count,
                       .element_bytes = std::max<std::size_t>(1, element_bytes(what.element))};
   if (is_reduction(what.operation)) {
-    const Kernel kernel = reduce_kernel(what.op, what.element);
+    const Kernel kernel = kernel_of(what);
     if (kernel == nullptr) return false;
     data.input = join(operation, bytes);
     data.combine = {.element_bytes = data.element_bytes, .kernel = kernel};
@@ -232,6 +239,7 @@ bool ChannelWork::start(Pending* operation) {
                .operation = what.operation,
                .element = what.element,
                .op = what.op,
+               .needs_kernel = has_soft_float_ && is_soft_type(what.element),
                .compiled = operation->compiled.get(),
                .root = root,
                .data = data});

@@ -13,6 +13,7 @@
 #include "agents/carrier.h"
 #include "agents/confirmation.h"
 #include "agents/rank_channel.h"
+#include "base/reduce_kernels.h"
 #include "host/host.h"
 #include "schedule/compiled.h"
 
@@ -22,7 +23,7 @@ class ChannelWork {
  public:
   // Of an open place, or one that its ranks have closed. Null where what stands there makes no sense; *why
   // says so.
-  static std::unique_ptr<ChannelWork> open(Carrier& carrier, const CarrierGround& ground,
+  static std::unique_ptr<ChannelWork> open(Carrier& carrier, const CarrierGround& ground, bool has_soft_float,
                                            const AgentSegment& segment, int place, std::string* why);
   // Lets operations go on, none of which waits. True where something went on. Where the agent can go on with
   // none of its calls any more *why says so.
@@ -53,8 +54,10 @@ class ChannelWork {
     std::uint32_t version = 0;
     std::shared_ptr<const schedule::Compiled> compiled;
   };
-  ChannelWork(Carrier& carrier, const CarrierGround& ground, const ChannelMemory& memory, int place);
+  ChannelWork(Carrier& carrier, const CarrierGround& ground, bool has_soft_float, const ChannelMemory& memory,
+              int place);
   bool go_on(Pending* operation, std::string* why);
+  Kernel kernel_of(const Descriptor& what) const;
   bool have_all_come(Pending* operation) const;
   void begin(Pending* operation);
   bool is_over(Pending* operation, std::string* why);
@@ -70,6 +73,7 @@ class ChannelWork {
   const CarrierGround ground_;
   ChannelMemory memory_;
   const ChannelShape shape_;
+  const bool has_soft_float_;
   const int place_;
   std::vector<int> agents_;
   std::unique_ptr<Team> team_;

@@ -119,7 +119,8 @@ class ChannelMemory {
 // What tells schedules apart.
 struct ScheduleKey {
   Operation operation = Operation::barrier;
-  int root = 0;  // a node
+  int root = 0;                  // a node
+  std::string_view algorithm{};  // what it says lives as long as the channel
   bool operator==(const ScheduleKey&) const = default;
 };
 

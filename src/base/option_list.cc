@@ -327,6 +327,24 @@ std::vector<OptionSpec> options_of_nodes() {
   };
 }
 
+OptionSpec cores_of_agents() {
+  OptionSpec spec = text("agents_on", "UNISONO_AGENTS_ON", "text", "general",
+                         "On which cores of each node agents run: cores:3 or cores:3,8-11, by the system's "
+                         "numbers. Empty: wherever the system puts them.",
+                         &Options::agents_on);
+  spec.set = [](Options& o, std::string_view value) -> std::string {
+    constexpr std::string_view beginning = "cores:";
+    if (value.starts_with("hosts:"))
+      return "takes cores:LIST; agents share memory with ranks, so they run on all of the job's hosts and on "
+             "no others";
+    const bool is_list = value.starts_with(beginning) && value.size() > beginning.size() &&
+                         value.find_first_not_of("0123456789,-", beginning.size()) == std::string_view::npos;
+    if (!value.empty() && !is_list) return "takes cores:LIST, for example cores:3 or cores:3,8-11";
+    return o.agents_on = std::string(value), "";
+  };
+  return spec;
+}
+
 std::vector<OptionSpec> options_of_agents() {
   return {
       number(
@@ -344,6 +362,16 @@ std::vector<OptionSpec> options_of_agents() {
              "can be loaded, and with it switches that reduce (SHARP). What UCC does not take goes by "
              "messages.",
              &Options::agents_carrier),
+      text("agents_algorithm", "UNISONO_AGENTS_ALGORITHM", "list", "general",
+           "By which algorithms agents send messages, each node as one rank, for example "
+           "reduce:k_nomial(degree=4),bcast:chain; OPERATION:native leaves an operation to what serves it "
+           "without agents. An algorithm that is not legal between the nodes is refused, with a message.",
+           &Options::agents_algorithm),
+      cores_of_agents(),
+      choice("agents_float", "UNISONO_AGENTS_FLOAT", "hardware|softfloat", "general",
+             "How agents compute with float and double: by the processor, or by Berkeley SoftFloat, as "
+             "where agents have no floating point. The bits are the same.",
+             &Options::agents_float),
   };
 }
 

@@ -66,10 +66,13 @@ struct NodeOptions {
 
 // Processes beside the job's, one on each node, that go on with calls while the program computes.
 struct AgentOptions {
-  std::int64_t agents = 0;             // on each node; 0: none
-  std::int64_t agents_deadline = 10;   // seconds
-  std::string agents_carrier = "mpi";  // what goes between nodes (src/agents/carrier.h)
-  std::string agents_job;              // by which ranks and agents know each other; known where it was read
+  std::int64_t agents = 0;                // on each node; 0: none
+  std::int64_t agents_deadline = 10;      // seconds
+  std::string agents_algorithm;           // "reduce:k_nomial(degree=4)"
+  std::string agents_on;                  // "cores:3,8-11"; empty: wherever the system puts them
+  std::string agents_float = "hardware";  // hardware, softfloat
+  std::string agents_carrier = "mpi";     // what goes between nodes (src/agents/carrier.h)
+  std::string agents_job;  // by which ranks and agents know each other; known where it was read
 };
 
 // The job's own name, by which its ranks and agents find each other: `unisono run` sets it, nobody else.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <random>
 
+#include "agents/soft_float.h"
 #include "base/shown.h"
 #include "launch/agent_command.h"
 #include "launch/errors.h"
@@ -38,6 +39,9 @@ std::size_t agents_on_a_node(const Options& options) {
 // The program of an agent, with what it is told.
 launch::Words words_of_agent(const Home& home, const Options& options, const std::string& job_name) {
   launch::Words words{home.agent(), "--job", job_name};
+  if (const std::size_t colon = options.agents_on.find(':'); colon != std::string::npos)
+    words.insert(words.end(), {"--cores", options.agents_on.substr(colon + 1)});
+  if (options.agents_float != "hardware") words.insert(words.end(), {"--float", options.agents_float});
   if (options.agents_carrier != "mpi") words.insert(words.end(), {"--carrier", options.agents_carrier});
   return words;
 }
@@ -63,6 +67,8 @@ AgentsJob::AgentsJob(const RunLine& line, const Options& options, const launch::
                      const Home& home, const std::string& job_name) {
   launch::AgentCommand made = launch::agent_command(
       line.command, understood, words_of_agent(home, options, job_name), agents_on_a_node(options));
+  if (options.agents_float == "softfloat" && !agents::is_soft_float_there())
+    made.obstacle = "option agents_float asks for SoftFloat, and this build of Unisono is without it";
   if (made.obstacle.empty()) {
     command_ = std::move(made.words);
     companion_ = std::make_unique<Companion>(command_, [this](const std::string& how) { tell_failure(how); });

@@ -21,8 +21,8 @@ using launch::UsageError;
 constexpr std::string_view ours[] = {"UNISONO_HOME", "UNISONO_LIBRARY", agents_job_variable};
 constexpr auto longest_judgement = 60s;
 // What only the tool can judge, which knows algorithms, tables and machines.
-constexpr std::string_view judged_by_tool[] = {"algorithm", "table", "site_table",
-                                               "machine",   "nodes", "topology"};
+constexpr std::string_view judged_by_tool[] = {
+    "algorithm", "agents_algorithm", "table", "site_table", "machine", "nodes", "topology"};
 
 bool is_file(const std::string& path) {
   std::error_code failed;

@@ -13,6 +13,7 @@ struct UnisonoAgent {
   const char* version;            // of the program: both are of one build
   const char* job;                // the job's own name
   const char* carrier;            // what goes between nodes
+  int has_soft_float;             // 1: it computes by SoftFloat
   const unsigned char* must_end;  // 1: nobody needs it any more; another thread sets it
 };
 

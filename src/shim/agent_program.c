@@ -4,9 +4,11 @@
 // process that has started it, and when `unisono run` says so to the first agent, or is gone.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +23,16 @@
 enum { most_libraries = 16, watch_ms = 500, grace_ms = 3000 };
 
 static const char usage[] =
-    "usage: unisono-agent --job NAME [--carrier NAME] --mpi LIBRARY [--mpi LIBRARY]...\n"
+    "usage: unisono-agent --job NAME [--carrier NAME] [--cores LIST] [--float KIND] --mpi LIBRARY [--mpi "
+    "LIBRARY]...\n"
     "\n"
     "Part of `unisono run --agents`, which starts it; it does nothing by itself.\n";
 
 struct Arguments {
   const char* job;
   const char* carrier;
+  const char* cores;  // "3,8-11"; NULL: any
+  int has_soft_float;
   const char* libraries[most_libraries];  // the first that can be loaded is used
   int library_count;
 };
@@ -41,13 +46,17 @@ __attribute__((noreturn)) static void fail(const char* problem) {
 }
 
 static struct Arguments parse(int count, char** words) {
-  struct Arguments parsed = {NULL, "mpi", {NULL}, 0};
+  struct Arguments parsed = {NULL, "mpi", NULL, 0, {NULL}, 0};
   for (int i = 1; i < count; i += 2) {
     const char* value = i + 1 < count ? words[i + 1] : NULL;
     if (value != NULL && strcmp(words[i], "--job") == 0) {
       parsed.job = value;
     } else if (value != NULL && strcmp(words[i], "--carrier") == 0) {
       parsed.carrier = value;
+    } else if (value != NULL && strcmp(words[i], "--cores") == 0) {
+      parsed.cores = value;
+    } else if (value != NULL && strcmp(words[i], "--float") == 0) {
+      parsed.has_soft_float = strcmp(value, "softfloat") == 0;
     } else if (value != NULL && strcmp(words[i], "--mpi") == 0 && parsed.library_count < most_libraries) {
       parsed.libraries[parsed.library_count++] = value;
     } else {
@@ -102,6 +111,25 @@ static void start_watch(void) {
   pthread_detach(thread);
 }
 
+// Before any thread is made, so that all of them run there. "3,8-11".
+static void bind_to(const char* cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  char* end = NULL;
+  for (const char* at = cores; *at != '\0'; at = *end == ',' ? end + 1 : end) {
+    const long first = strtol(at, &end, 10);
+    const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+    if (end == at || (*end != ',' && *end != '\0') || first < 0 || last < first || last >= CPU_SETSIZE) {
+      unisono_say("an agent cannot start: '%s' is no list of cores", cores);
+      unisono_end_job(exit_own_failure);
+    }
+    for (long core = first; core <= last; ++core) CPU_SET((int)core, &set);
+  }
+  if (sched_setaffinity(0, sizeof set, &set) == 0) return;
+  unisono_say("an agent cannot run on cores %s of its node: %s", cores, strerror(errno));
+  unisono_end_job(exit_own_failure);
+}
+
 // Open MPI's components want its names to be global.
 static void* load_mpi(const struct Arguments* arguments) {
   char problem[PATH_MAX + 512] = "";
@@ -134,6 +162,7 @@ static void* load_adapter(const char* family) {
 int main(int count, char** words) {
   const struct Arguments arguments = parse(count, words);
   launcher = getppid();
+  if (arguments.cores != NULL) bind_to(arguments.cores);
   start_watch();
   void* mpi = load_mpi(&arguments);
   struct UnisonoMappedMpi mapped;
@@ -143,7 +172,8 @@ int main(int count, char** words) {
   UnisonoRunAgent* run = (UnisonoRunAgent*)dlsym(adapter, UNISONO_RUN_AGENT);
   if (run == NULL) fail("its adapter is of another version of Unisono");
   char problem[1024] = "";
-  const struct UnisonoAgent agent = {UNISONO_VERSION, arguments.job, arguments.carrier, &must_end};
+  const struct UnisonoAgent agent = {UNISONO_VERSION, arguments.job, arguments.carrier,
+                                     arguments.has_soft_float, &must_end};
   const int status = run(mpi, &agent, problem, sizeof problem);
   if (problem[0] != '\0') unisono_say("an agent has ended: %s", problem);
   return status;

@@ -87,7 +87,7 @@ Problems of_record(const std::string& value) {
 Problems problems_of(const OptionSpec& spec, const std::string& value) {
   Options options;
   if (std::string problem = spec.set(options, value); !problem.empty()) return {"it " + problem};
-  if (spec.name == "algorithm") return of_algorithms(value);
+  if (spec.name == "algorithm" || spec.name == "agents_algorithm") return of_algorithms(value);
   if (spec.name == "table") return of_tables(value);
   if (spec.name == "site_table") return of_site_table(value);
   if (spec.name == "machine") return of_machine(value);

@@ -120,6 +120,14 @@ class TestCommand:
             == f"srun {shared}{places}".split()
         )
 
+    def test_how_they_run(self, stage: Stage) -> None:
+        answer = stage.unisono(
+            "run", "--dry-run", "--agents", "1", "--agents-on", "cores:1,3-4", "mpirun", "./a"
+        )
+        words = shlex.split(answer.stdout.splitlines()[1])
+        assert words[words.index("--cores") + 1] == "1,3-4"
+        assert "--float" not in words and "--carrier" not in words
+
     def test_library(self, stage: Stage) -> None:
         """The one beside the launcher, then the program's, then what the loader finds by that name."""
         own = stage.root / "lib/libmpi.so.40"
@@ -172,6 +180,21 @@ class TestRefused:
         answer = stage.unisono("run", "--agents", "2", "mpirun", "./a")
         assert answer.returncode == 2
         assert "--agents 2: it takes a whole number from 0 to 1" in answer.stderr
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            ("--agents-on 3", "--agents-on 3: it takes cores:LIST, for example cores:3 or cores:3,8-11"),
+            ("--agents-on cores:", "takes cores:LIST"),
+            ("--agents-on cores:3;8", "takes cores:LIST"),
+            ("--agents-on hosts:a", "takes cores:LIST; agents share memory with ranks"),
+            ("--agents-float decimal", "it takes one of hardware|softfloat"),
+        ],
+    )
+    def test_how_they_run(self, stage: Stage, words: str, says: str) -> None:
+        answer = stage.unisono("run", "--agents", "1", *words.split(), "mpirun", "./a")
+        assert answer.returncode == 2 and says in answer.stderr, answer.stderr
+        assert not stage.log.exists()
 
     def test_a_name_from_outside_is_not_handed_on(self, stage: Stage) -> None:
         stage.unisono("run", "mpirun", "./a", environment={"UNISONO_AGENTS_JOB": "stale"})

@@ -77,14 +77,14 @@ def is_at_work(process: int) -> bool:
 
 
 @contextmanager
-def started(mpi: Mpi, folder: Path, status: int = 0) -> Iterator[Running]:
+def started(mpi: Mpi, folder: Path, status: int = 0, options: Sequence[str] = ()) -> Iterator[Running]:
     """Two ranks and their agent, both at work. Whatever is left of them is killed."""
     line = mpi.launch(2, [compile_program(mpi, "lasting.c"), folder / "end", str(status)])
     mark = uuid.uuid4().hex
     temporary(folder).mkdir()
     with (folder / "output").open("wb") as output, (folder / "errors").open("wb") as errors:
         process = subprocess.Popen(
-            [*WITH_AGENTS, "--", *line],
+            [*WITH_AGENTS, *options, "--", *line],
             env={**environment(mpi), job.MARK: mark, "TMPDIR": str(temporary(folder))},
             cwd=folder,
             stdin=subprocess.DEVNULL,

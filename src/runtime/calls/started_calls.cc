@@ -64,7 +64,7 @@ StartedCalls::Start StartedCalls::look_at(Communicator* c, const Call& call, Sta
     started.entry =
         &Communicator::call_class(&queue.by_agents[static_cast<std::size_t>(call.operation)], true, *bytes);
     started.bytes = *bytes;
-    if (started.entry->choice == nullptr) AgentEngine::decide(call.operation, started.entry);
+    if (started.entry->choice == nullptr) engines_.agents().decide(*c, call.operation, *bytes, started.entry);
     return Start::scheduled;
   }
   if (is_reducing && is_left_for_operator(world_, progress_, *c, call, type)) {

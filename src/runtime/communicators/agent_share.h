@@ -2,9 +2,14 @@
 // A communicator's channel to its nodes' agents, by which its calls that do not block go.
 #pragma once
 
+#include <array>
 #include <deque>
+#include <optional>
+#include <string>
 
 #include "agents/rank_channel.h"
+#include "algorithms/catalogue/descriptor.h"
+#include "tuning/decisions/size_class.h"
 
 namespace unisono::runtime {
 
@@ -15,6 +20,13 @@ struct Run;
 struct AgentShare {
   AgentShare(const agents::AgentSegment& segment, int place, int local_rank)
       : channel(segment, place, local_rank) {}
+  // What goes between the nodes for an operation's size class. Null: agents do not serve it.
+  struct Between {
+    const algorithms::Descriptor* algorithm = nullptr;
+    algorithms::Parameters parameters;
+    std::string text;  // "k_nomial(degree=4)"
+  };
+  std::array<std::array<std::optional<Between>, tuning::size_class_count>, operation_count> between;
   agents::RankChannel channel;
   std::deque<Run*> waiting;  // calls for which the window had no room, in their order
 };

@@ -14,23 +14,6 @@
 namespace unisono::runtime {
 namespace {
 
-// What goes on between the nodes, each as one rank: few rounds, and few steps for every number of nodes.
-struct Between {
-  Operation operation;
-  std::string_view algorithm;
-};
-constexpr std::array<Between, 4> algorithms_between = {{{Operation::allreduce, "recursive_doubling"},
-                                                        {Operation::reduce, "binomial"},
-                                                        {Operation::bcast, "binomial"},
-                                                        {Operation::barrier, "dissemination"}}};
-
-std::string_view algorithm_of(Operation operation) {
-  for (const Between& one : algorithms_between) {
-    if (one.operation == operation) return one.algorithm;
-  }
-  return {};
-}
-
 constexpr bool is_served(ElementType element) {
   return element == ElementType::int32 || element == ElementType::uint32 || element == ElementType::int64 ||
          element == ElementType::uint64 || element == ElementType::float32 || element == ElementType::float64;
@@ -54,23 +37,23 @@ const algorithms::Descriptor& descriptor_of(Operation operation) {
 }
 
 // The schedule of the node as bytes; the first rank alone needs it.
-std::optional<std::string> form_of(const Communicator& c, const agents::ScheduleKey& key) {
+std::optional<std::string> form_of(const Communicator& c, Operation operation, int root,
+                                   const AgentShare::Between& between) {
   const int nodes = c.layout->nodes();
-  const schedule::Problem problem{.operation = key.operation,
+  const schedule::Problem problem{.operation = operation,
                                   .size = nodes,
                                   .rank = c.layout->node_of[static_cast<std::size_t>(c.rank)],
-                                  .root = key.root,
+                                  .root = root,
                                   .layout = agents::layout_between(nodes)};
-  const algorithms::Descriptor& between = *algorithms::find(key.operation, algorithm_of(key.operation));
-  return agents::write_program(problem, between.build(problem, algorithms::with_standards(between)));
+  return agents::write_program(problem, between.algorithm->build(problem, between.parameters));
 }
 
-int schedule_of(Communicator& c, const Call& call) {
+int schedule_of(Communicator& c, const Call& call, const AgentShare::Between& between) {
   agents::RankChannel& channel = c.node.agents->channel;
   const int root = is_rooted(call.operation) ? c.layout->node_of[static_cast<std::size_t>(call.root)] : 0;
-  const agents::ScheduleKey key{.operation = call.operation, .root = root};
+  const agents::ScheduleKey key{.operation = call.operation, .root = root, .algorithm = between.text};
   if (const int found = channel.find(key); found >= 0) return found;
-  const std::optional<std::string> form = form_of(c, key);
+  const std::optional<std::string> form = form_of(c, call.operation, root, between);
   return form ? channel.keep(key, *form) : -1;
 }
 
@@ -91,7 +74,8 @@ std::size_t bytes_of(const Run& run) {
 
 bool AgentEngine::serves(const Communicator& c, const Call& call, std::int64_t bytes) const {
   if (c.node.agents == nullptr || call.is_persistent || c.checking.interval != 0) return false;
-  if (algorithm_of(call.operation).empty() || bytes > static_cast<std::int64_t>(agents::most_bytes))
+  if (bytes > static_cast<std::int64_t>(agents::most_bytes) ||
+      between_.of(*c.node.agents, c.layout->nodes(), call.operation, bytes).algorithm == nullptr)
     return false;
   if (!is_reduction(call.operation)) return true;
   const host::TypeInfo info = type_info(world_.host, call.send_type);
@@ -100,11 +84,14 @@ bool AgentEngine::serves(const Communicator& c, const Call& call, std::int64_t b
          is_served(kernel) && element_bytes(kernel) == info.size_bytes;
 }
 
-void AgentEngine::decide(Operation operation, CallClass* entry) {
+void AgentEngine::decide(const Communicator& c, Operation operation, std::int64_t bytes,
+                         CallClass* entry) const {
   entry->choice = std::make_unique<tuning::Choice>();
   entry->choice->algorithm = &descriptor_of(operation);
+  const AgentShare::Between& between = between_.of(*c.node.agents, c.layout->nodes(), operation, bytes);
+  const std::string& carrier = world_.agents->carrier();
   entry->choice->reason = "the nodes' agents go on while the program computes, between nodes by " +
-                          std::string(algorithm_of(operation));
+                          (carrier == "mpi" ? between.text : carrier + ", else by " + between.text);
   entry->choice->source = "agents";
   entry->kind = CallClass::Kind::by_agents;
 }
@@ -141,7 +128,7 @@ int AgentEngine::start(Run& run) const {
 }
 
 // In the order of the calls, which is the same on all ranks.
-void AgentEngine::post_waiting(Communicator& c) {
+void AgentEngine::post_waiting(Communicator& c) const {
   AgentShare& share = *c.node.agents;
   while (!share.waiting.empty() && share.channel.has_room()) {
     post(*share.waiting.front());
@@ -149,10 +136,12 @@ void AgentEngine::post_waiting(Communicator& c) {
   }
 }
 
-void AgentEngine::post(Run& run) {
+void AgentEngine::post(Run& run) const {
   agents::RankChannel& channel = run.communicator->node.agents->channel;
   if (channel.is_first()) {
-    const int schedule = schedule_of(*run.communicator, run.call);
+    Communicator& c = *run.communicator;
+    const int schedule = schedule_of(
+        c, run.call, between_.of(*c.node.agents, c.layout->nodes(), run.call.operation, run.bytes));
     // The agent says that there is none where one is too long.
     run.by_agents.what.schedule = static_cast<std::uint8_t>(schedule < 0 ? agents::most_schedules : schedule);
   }

@@ -5,18 +5,19 @@
 
 #include <memory>
 
+#include "runtime/engines/between_nodes.h"
 #include "runtime/engines/engine.h"
 
 namespace unisono::runtime {
 
 class AgentEngine final : public Engine {
  public:
-  explicit AgentEngine(const World& world) : Engine(world) {}
+  explicit AgentEngine(const World& world) : Engine(world), between_(world) {}
 
   // Do agents make such a call of so many bytes? The same answer on all ranks.
   bool serves(const Communicator& c, const Call& call, std::int64_t bytes) const;
   // For a class of such calls.
-  static void decide(Operation operation, CallClass* entry);
+  void decide(const Communicator& c, Operation operation, std::int64_t bytes, CallClass* entry) const;
 
   // Posts the call where the window has room.
   int start(Run& run) const override;
@@ -24,9 +25,11 @@ class AgentEngine final : public Engine {
 
  private:
   agents::Descriptor describe(const Run& run) const;
-  static void post_waiting(Communicator& c);
-  static void post(Run& run);
+  void post_waiting(Communicator& c) const;
+  void post(Run& run) const;
   bool is_given_up(Run& run) const;
+
+  const BetweenNodes between_;
 };
 
 }  // namespace unisono::runtime

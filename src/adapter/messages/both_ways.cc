@@ -59,7 +59,8 @@ int sendrecv(const void* out, Count out_count, MPI_Datatype out_type, int to, in
              Count in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status* status) {
   const OwnComm* own = own_comm(comm);
   End send, receive;
-  if (own == nullptr || !describe_end(*own, true, out, out_count, out_type, to, out_tag, &send) ||
+  if (own == nullptr || is_missing(status) ||
+      !describe_end(*own, true, out, out_count, out_type, to, out_tag, &send) ||
       !describe_end(*own, false, in, in_count, in_type, from, in_tag, &receive)) {
     if constexpr (std::is_same_v<Count, int>) {
       return pmpi.sendrecv.small(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag,
@@ -83,7 +84,8 @@ int sendrecv_replace(void* buffer, Count count, MPI_Datatype type, int to, int o
                      MPI_Comm comm, MPI_Status* status) {
   const OwnComm* own = own_comm(comm);
   End send, receive;
-  if (own == nullptr || !describe_end(*own, true, buffer, count, type, to, out_tag, &send) ||
+  if (own == nullptr || is_missing(status) ||
+      !describe_end(*own, true, buffer, count, type, to, out_tag, &send) ||
       !describe_end(*own, false, buffer, count, type, from, in_tag, &receive))
     return call_host(pmpi.sendrecv_replace, buffer, count, type, to, out_tag, from, in_tag, comm, status);
   // What is sent leaves the buffer before anything is put there.

@@ -8,9 +8,11 @@
 namespace unisono::adapter::messages {
 namespace {
 
-const OwnComm* taken(int from, int tag, MPI_Comm comm) {
+// Null: the MPI makes the call, or says what is wrong with it.
+const OwnComm* taken(int from, int tag, MPI_Comm comm, const MPI_Status* status) {
   const OwnComm* own = own_comm(comm);
-  return own != nullptr && is_source_asked_for(*own, from) && is_tag_asked_for(tag) ? own : nullptr;
+  const bool is_right = own != nullptr && is_source_asked_for(*own, from) && is_tag_asked_for(tag);
+  return is_right && !is_missing(status) ? own : nullptr;
 }
 
 // What a look has found.
@@ -46,7 +48,7 @@ int look_until_there(MPI_Comm comm, Look look) {
 }
 
 int probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
-  const OwnComm* own = taken(from, tag, comm);
+  const OwnComm* own = taken(from, tag, comm, status);
   if (own == nullptr) return pmpi.Probe(from, tag, comm, status);
   Seen found;
   const int error = look_until_there(comm, [&]() UNISONO_NOT_CHECKED {
@@ -58,7 +60,7 @@ int probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
 }
 
 int iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  const OwnComm* own = flag == nullptr ? nullptr : taken(from, tag, comm);
+  const OwnComm* own = flag == nullptr ? nullptr : taken(from, tag, comm, status);
   if (own == nullptr) return pmpi.Iprobe(from, tag, comm, flag, status);
   Seen found;
   *flag = look_once([&]() UNISONO_NOT_CHECKED {
@@ -77,7 +79,7 @@ runtime::MessageRequest* new_holder(const OwnComm& own, int* error) {
 }
 
 int mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  const OwnComm* own = message == nullptr ? nullptr : taken(from, tag, comm);
+  const OwnComm* own = message == nullptr ? nullptr : taken(from, tag, comm, status);
   if (own == nullptr) return pmpi.Mprobe(from, tag, comm, message, status);
   int error = MPI_SUCCESS;
   runtime::MessageRequest* holder = new_holder(*own, &error);
@@ -99,7 +101,7 @@ int mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* s
 }
 
 int improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  const OwnComm* own = message == nullptr || flag == nullptr ? nullptr : taken(from, tag, comm);
+  const OwnComm* own = message == nullptr || flag == nullptr ? nullptr : taken(from, tag, comm, status);
   if (own == nullptr) return pmpi.Improbe(from, tag, comm, flag, message, status);
   runtime::WaitingMessage* got = nullptr;
   Seen found;

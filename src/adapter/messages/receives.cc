@@ -31,7 +31,7 @@ template <class Count>
 int receive(void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
             MPI_Status* status) {
   Data data;
-  const OwnComm* own = taken(buffer, count, type, from, tag, comm, &data);
+  const OwnComm* own = is_missing(status) ? nullptr : taken(buffer, count, type, from, tag, comm, &data);
   if (own == nullptr) return call_host(pmpi.recv, buffer, count, type, from, tag, comm, status);
   runtime::MessageRequest request;
   if (!begin_receive(&request, *own, data, from, tag)) return raise_on(comm, MPI_ERR_NO_MEM);
@@ -64,12 +64,37 @@ int make_receive(void* buffer, Count count, MPI_Datatype type, int from, int tag
 
 // --- Of messages that a probe has taken (probes.cc): a request holds each ---
 
+// Arguments that break MPI's rules. The MPI knows nothing of our message, which waits for its next receive:
+// it says what is wrong with one from nobody, which tells of itself at `told`. Open MPI calls the handler of
+// the message's communicator, others that of messages without one.
+template <class Taken, class Plain, class Count, class Place>
+int refuse_taken([[maybe_unused]] const Taken& receive_taken, [[maybe_unused]] const Plain& receive,
+                 void* buffer, Count count, MPI_Datatype type, MPI_Message message, Place* told) {
+  const runtime::MessageRequest* holder = request_of(message);
+  if (holder->is_free) return raise_on(MPI_COMM_WORLD, MPI_ERR_REQUEST);
+#if defined(UNISONO_FAMILY_OPENMPI)
+  auto comm = narrow<MPI_Comm>(holder->callers.comm);
+  if (own_comm(comm) == nullptr) comm = MPI_COMM_SELF;  // the program has freed it
+  const int error = call_host(receive, buffer, count, type, MPI_PROC_NULL, 0, comm, told);
+#else
+  MPI_Message nobodys = MPI_MESSAGE_NO_PROC;
+  const int error = call_host(receive_taken, buffer, count, type, &nobodys, told);
+#endif
+  if (error != MPI_SUCCESS) return error;
+  if constexpr (std::is_same_v<Place, MPI_Request>) {
+    if (told != nullptr) pmpi.Request_free(told);
+  }
+  return MPI_ERR_BUFFER;
+}
+
 template <class Count>
 int receive_taken(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
   Data data;
-  if (message == nullptr || !is_own(*message) || !describe_data(buffer, count, type, &data))
+  if (!is_on() || message == nullptr || !is_own(*message))
     return call_host(pmpi.mrecv, buffer, count, type, message, status);
   runtime::MessageRequest* holder = request_of(*message);
+  if (holder->is_free || is_missing(status) || !describe_data(buffer, count, type, &data))
+    return refuse_taken(pmpi.mrecv, pmpi.recv, buffer, count, type, *message, status);
   const auto comm = narrow<MPI_Comm>(holder->callers.comm);
   runtime::MessageRequest request;
   if (!begin_receive_of(&request, static_cast<runtime::WaitingMessage*>(holder->callers.buffer), comm, data))
@@ -83,11 +108,12 @@ template <class Count>
 int start_receive_taken(void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
                         MPI_Request* handle) {
   Data data;
-  if (message == nullptr || !is_own(*message) || handle == nullptr ||
-      !describe_data(buffer, count, type, &data))
+  if (!is_on() || message == nullptr || !is_own(*message))
     return call_host(pmpi.imrecv, buffer, count, type, message, handle);
   // The message's holder becomes the receive.
   runtime::MessageRequest* request = request_of(*message);
+  if (request->is_free || handle == nullptr || !describe_data(buffer, count, type, &data))
+    return refuse_taken(pmpi.imrecv, pmpi.irecv, buffer, count, type, *message, handle);
   const auto comm = narrow<MPI_Comm>(request->callers.comm);
   if (!begin_receive_of(request, static_cast<runtime::WaitingMessage*>(request->callers.buffer), comm, data))
     return raise_on(comm, MPI_ERR_NO_MEM);

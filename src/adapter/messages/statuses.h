@@ -16,6 +16,11 @@ void set_status(MPI_Status* status, int source, int tag, std::uint64_t bytes, bo
 // Of no message: of a null request, of an inactive one, of a send.
 void set_empty_status(MPI_Status* status);
 
+// A null pointer is none of MPI's words for a status that nobody wants: the MPI says what is wrong.
+inline bool is_missing(const MPI_Status* status) {
+  return status == nullptr && MPI_STATUS_IGNORE != nullptr;
+}
+
 // Where statuses stand in an array that the program may not have given.
 inline MPI_Status* at(MPI_Status* statuses, int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];

@@ -214,8 +214,8 @@ int start(MPI_Request* request) {
 }
 
 int startall(int count, MPI_Request requests[]) {
-  if (!has_persistent_calls() && !mixed::has_own(count, requests)) {
-    for (int i = 0; i < count; ++i) count_start_of_host(requests[i]);
+  if (count < 0 || requests == nullptr || (!has_persistent_calls() && !mixed::has_own(count, requests))) {
+    for (int i = 0; i < count && requests != nullptr; ++i) count_start_of_host(requests[i]);
     return pmpi.Startall(count, requests);
   }
   for (int i = 0; i < count; ++i) {

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages that Unisono carries (option messages), where programs break MPI's rules or go to its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from harness import Runner, compile_program
+from mpis import Mpi
+
+NODE = {"UNISONO_MESSAGES": "node"}
+ALL = {"UNISONO_MESSAGES": "all", "UNISONO_NODES": "1,1"}
+BOTH = pytest.mark.parametrize("settings", [NODE, ALL], ids=["node", "all"])
+
+# Calls of message_refused.c in which MPIs crash natively.
+OF_OPEN_MPI = [
+    *(f"{kind}send_init, uncommitted" for kind in "BSR"),
+    *(f"{name}, no communicator" for name in ("Probe", "Iprobe", "Mprobe", "Improbe")),
+]
+CRASHING = {
+    "openmpi4": OF_OPEN_MPI,
+    "openmpi5": OF_OPEN_MPI,
+    # MPICH 5 checks less of what it gets by the standard ABI.
+    "mpich5_abi": [
+        "Waitany, count",
+        *(f"{name}, no array" for name in ("Waitall", "Waitany", "Testall", "Testany", "Startall")),
+        *("Testany, no flag", "Testsome, no count"),
+    ],
+}
+
+
+@pytest.mark.in_turns(2)
+@BOTH
+def test_wrong_arguments_are_refused_as_natively(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
+    """Of the same class, by the same error handler; other messages are right all the same."""
+    command = [compile_program(mpi, "message_refused.c"), *CRASHING.get(mpi.name, [])]
+    natively = runner.run(mpi, 2, command).check().output
+    assert natively.endswith("OK\n") and natively.count("\n") > 400, natively
+    result = runner.unisono(mpi, 2, command, settings)
+    assert result.check().output == natively, str(result)
+
+
+@pytest.mark.in_turns(6)
+@pytest.mark.parametrize("what", ["count", "rank", "tag"])
+@BOTH
+def test_wrong_arguments_end_the_job_where_errors_are_fatal(
+    mpi: Mpi, runner: Runner, settings: Mapping[str, str], what: str
+):
+    command = [compile_program(mpi, "message_refused.c"), "fatal", what]
+    result = runner.unisono(mpi, 2, command, settings)
+    assert result.status != 0 and not result.is_timed_out, str(result)
+    assert "NOT REACHED" not in result.output, str(result)
+    said = (result.output + result.errors).lower()
+    assert f"mpi_err_{what}" in said or f"invalid {what}" in said or f"negative {what}" in said, str(result)

@@ -53,3 +53,25 @@ def test_wrong_arguments_end_the_job_where_errors_are_fatal(
     assert "NOT REACHED" not in result.output, str(result)
     said = (result.output + result.errors).lower()
     assert f"mpi_err_{what}" in said or f"invalid {what}" in said or f"negative {what}" in said, str(result)
+
+
+@pytest.mark.in_turns(2)
+@BOTH
+def test_hints_of_messages(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
+    # Messages of Open MPI 4 stand still natively where a hint is taken back.
+    sections = ["made_with"] if mpi.name == "openmpi4" else []
+    command = [compile_program(mpi, "message_hints.c"), *sections]
+    natively = runner.run(mpi, 2, command).check().output
+    assert natively.endswith("OK\n") and " true\n" in natively, natively
+    assert runner.unisono(mpi, 2, command, settings).check().output == natively
+    result = runner.unisono(mpi, 3, command[:1], NODE)
+    assert result.check().output.endswith("OK\n"), str(result)
+
+
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize("ranks", [1, 2])
+@BOTH
+def test_buffers_for_sends(mpi: Mpi, runner: Runner, settings: Mapping[str, str], ranks: int):
+    nodes = {"UNISONO_NODES": "1"} if ranks == 1 else {}
+    result = runner.unisono(mpi, ranks, [compile_program(mpi, "message_buffers.c")], {**settings, **nodes})
+    assert result.check().output == "OK\n", str(result)

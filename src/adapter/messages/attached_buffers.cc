@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <climits>
 #include <vector>
 
@@ -15,25 +16,36 @@
 namespace unisono::adapter::messages {
 namespace {
 
+struct Buffer {
+  bool is_there = false, is_unlimited = false;
+  std::uint64_t bytes = 0;
+};
+
+// What Open MPI sends at once needs no buffer there, and programs may not know that they have none.
+#if defined(UNISONO_FAMILY_OPENMPI)
+constexpr std::uint64_t bytes_without_buffer = 4 << 10;
+#else
+constexpr std::uint64_t bytes_without_buffer = 0;
+#endif
+
 struct Sent {
   runtime::MessageRequest* request;
   std::uint64_t bytes;
+  bool is_of_process;  // in its buffer, not in that of a communicator
 };
 
 Mutex mutex;
-bool is_attached UNISONO_GUARDED_BY(mutex) = false, is_unlimited UNISONO_GUARDED_BY(mutex) = false;
-std::uint64_t attached_bytes UNISONO_GUARDED_BY(mutex) = 0, used_bytes UNISONO_GUARDED_BY(mutex) = 0;
+Buffer attached UNISONO_GUARDED_BY(mutex);  // to the process
 std::vector<Sent>& all_sent() UNISONO_REQUIRES(mutex) {
   static auto* sent = new std::vector<Sent>;
   return *sent;
 }
 
-// What has left the buffer leaves room.
+// What has left the buffers leaves room.
 void reclaim() UNISONO_REQUIRES(mutex) {
   const BiasedGuard guard(layer->lock());
   std::erase_if(all_sent(), [&](const Sent& sent) UNISONO_NOT_CHECKED {
     if (!sent.request->is_done) return false;
-    used_bytes -= sent.bytes;
     layer->endpoint().release(sent.request);
     return true;
   });
@@ -42,22 +54,35 @@ void reclaim() UNISONO_REQUIRES(mutex) {
 bool is_empty() {
   const LockGuard lock(mutex);
   reclaim();
-  return all_sent().empty();
+  return std::ranges::none_of(all_sent(), [](const Sent& sent) { return sent.is_of_process; });
 }
 
-// Since MPI 4.1 a communicator may have a buffer of its own, of which nothing is known here.
-bool may_have_others() {
-  static const bool may = dlsym(pmpi.library, "PMPI_Comm_attach_buffer") != nullptr;
-  return may;
-}
-
-void attach([[maybe_unused]] const void* memory, std::uint64_t bytes) {
-  const LockGuard lock(mutex);
-  is_attached = true;
-  attached_bytes = bytes;
+Buffer described([[maybe_unused]] const void* memory, std::uint64_t bytes) {
+  Buffer buffer{.is_there = true, .bytes = bytes};
 #ifdef MPI_BUFFER_AUTOMATIC
-  is_unlimited = memory == MPI_BUFFER_AUTOMATIC;
+  buffer.is_unlimited = memory == MPI_BUFFER_AUTOMATIC;
 #endif
+  return buffer;
+}
+
+// Since MPI 4.1 a communicator may have a buffer of its own. Unisono does not stand in for the functions that
+// attach one: on MPIs without them programs would find them. So the MPI is asked, by taking the buffer away
+// and giving it back. Nothing is ever in it, since the communicator's messages are ours.
+Buffer buffer_of(const OwnComm& own) {
+  using Attach = int(MPI_Comm, void*, MPI_Count);
+  using Detach = int(MPI_Comm, void*, MPI_Count*);
+  static auto* const attach = reinterpret_cast<Attach*>(dlsym(pmpi.library, "PMPI_Comm_attach_buffer_c"));
+  static auto* const detach = reinterpret_cast<Detach*>(dlsym(pmpi.library, "PMPI_Comm_detach_buffer_c"));
+  // A persistent send goes on where the program has freed its communicator.
+  const OwnComm* still = own_comm(own.comm);
+  if (still == nullptr || still->context != own.context) return {};
+  void* memory = nullptr;
+  MPI_Count bytes = 0;
+  const bool is_there = attach != nullptr && detach != nullptr &&
+                        detach(own.comm, static_cast<void*>(&memory), &bytes) == MPI_SUCCESS &&
+                        memory != nullptr;
+  if (!is_there || attach(own.comm, memory, bytes) != MPI_SUCCESS) return {};
+  return described(memory, static_cast<std::uint64_t>(bytes));
 }
 
 template <class Size>
@@ -75,7 +100,8 @@ int attach_to_host(void* memory, Size size) {
 template <class Size>
 int buffer_attach(void* memory, Size size) {
   const int error = attach_to_host(memory, size);
-  if (error == MPI_SUCCESS) attach(memory, static_cast<std::uint64_t>(size));
+  const LockGuard lock(mutex);
+  if (error == MPI_SUCCESS) attached = described(memory, static_cast<std::uint64_t>(size));
   return error;
 }
 
@@ -101,14 +127,13 @@ int buffer_detach(void* memory, Size* size) {
   }
   const int error = detach_from_host(memory, size);
   const LockGuard lock(mutex);
-  if (error == MPI_SUCCESS) is_attached = is_unlimited = false;
+  if (error == MPI_SUCCESS) attached = {};
   return error;
 }
 
 // What is in the buffer lies in memory of Unisono's, so that the program's is free at once.
 void flush() {
   const LockGuard lock(mutex);
-  used_bytes = 0;
   for (Sent& sent : all_sent()) sent.bytes = 0;
 }
 
@@ -116,7 +141,7 @@ void flush() {
 int flush_by_detaching() {
   {
     const LockGuard lock(mutex);
-    if (!is_attached) return MPI_SUCCESS;
+    if (!attached.is_there) return MPI_SUCCESS;
   }
   void* memory = nullptr;
   MPI_Count bytes = 0;
@@ -140,30 +165,32 @@ int buffer_iflush(MPI_Request* request) {
 
 }  // namespace
 
-namespace {
-
-bool has_room_in_buffer(std::uint64_t bytes) {
-  const LockGuard lock(mutex);
-  if (!is_attached) return may_have_others();
-  reclaim();
-  return is_unlimited || used_bytes + bytes <= attached_bytes;
-}
-
-void leave_to_buffer(runtime::MessageRequest* request, std::uint64_t bytes) {
-  const LockGuard lock(mutex);
-  // Without MPI_BSEND_OVERHEAD: the program's MPI may have a smaller one than this header says.
-  all_sent().push_back({request, bytes});
-  used_bytes += bytes;
-}
-
-}  // namespace
-
+// Of a communicator's own buffer nobody tells when the program detaches it, which waits until it is empty. So
+// only a message that is longer than all of it is refused.
 int send_buffered(const OwnComm& own, const Data& data, int to, int tag) {
-  if (!has_room_in_buffer(data.bytes)) return raise_on(own.comm, MPI_ERR_BUFFER);
+  bool has_room = false, is_of_process = false;
+  {
+    const LockGuard lock(mutex);
+    const Buffer buffer = buffer_of(own);
+    reclaim();
+    if (buffer.is_there) {
+      has_room = buffer.is_unlimited || data.bytes <= buffer.bytes;
+    } else {
+      // Without MPI_BSEND_OVERHEAD: the program's MPI may have a smaller one than this header says.
+      std::uint64_t bytes = data.bytes;
+      for (const Sent& sent : all_sent()) bytes += sent.bytes;
+      is_of_process = attached.is_unlimited || (attached.is_there && bytes <= attached.bytes);
+      has_room = is_of_process || data.bytes < bytes_without_buffer;
+    }
+  }
+  if (!has_room) return raise_on(own.comm, MPI_ERR_BUFFER);
   int error = MPI_SUCCESS;
   runtime::MessageRequest* request = new_send(own, data, to, tag, Mode::buffered, &error);
-  if (request != nullptr) leave_to_buffer(request, data.bytes);
-  return error;
+  if (request == nullptr) return error;
+  const LockGuard lock(mutex);
+  all_sent().push_back(
+      {.request = request, .bytes = is_of_process ? data.bytes : 0, .is_of_process = is_of_process});
+  return MPI_SUCCESS;
 }
 
 void add_buffers(UnisonoFunction* functions) {

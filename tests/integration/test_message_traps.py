@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 from harness import Runner, compile_program
 from mpis import Mpi
+from test_device_memory import KINDS, fake_gpu
 
 NODE = {"UNISONO_MESSAGES": "node"}
 ALL = {"UNISONO_MESSAGES": "all", "UNISONO_NODES": "1,1"}
@@ -74,4 +75,16 @@ def test_hints_of_messages(mpi: Mpi, runner: Runner, settings: Mapping[str, str]
 def test_buffers_for_sends(mpi: Mpi, runner: Runner, settings: Mapping[str, str], ranks: int):
     nodes = {"UNISONO_NODES": "1"} if ranks == 1 else {}
     result = runner.unisono(mpi, ranks, [compile_program(mpi, "message_buffers.c")], {**settings, **nodes})
+    assert result.check().output == "OK\n", str(result)
+
+
+@pytest.mark.in_turns(6)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("carrier", ["memory", "mpi"])
+@BOTH
+def test_messages_of_gpus(mpi: Mpi, runner: Runner, settings: Mapping[str, str], carrier: str, kind: str):
+    """Whatever touches their memory otherwise than by their library dies."""
+    environment = {**settings, "UNISONO_LONG_MESSAGES": carrier, "GPU_LIBRARY": str(fake_gpu(kind))}
+    command = [compile_program(mpi, "message_device.c", flags=["-ldl"])]
+    result = runner.unisono(mpi, 2, command, environment)
     assert result.check().output == "OK\n", str(result)

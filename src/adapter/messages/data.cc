@@ -24,14 +24,17 @@ Span span_of(const host::TypeInfo& info, std::uint64_t count) {
           .bytes = info.true_extent_bytes + static_cast<std::size_t>(std::abs(steps))};
 }
 
+// The first byte of the elements, which may lie elsewhere than the buffer begins (MPI_BOTTOM).
+std::byte* first_byte(const Data& data, const Span& span) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(data.buffer) + span.begin);
+}
+
 // What a GPU has, copied to where the host can read it, and back.
 class Staged {
  public:
   Staged(const Data& data, const host::TypeInfo& info)
-      : gpu_(gpu_of(data.buffer)), span_(span_of(info, data.count)) {
-    if (gpu_ == nullptr) return;
-    device_ = static_cast<std::byte*>(data.buffer) + span_.begin;
-    copy_.reset(new (std::nothrow) std::byte[span_.bytes]);
+      : span_(span_of(info, data.count)), device_(first_byte(data, span_)), gpu_(gpu_of(device_)) {
+    if (gpu_ != nullptr) copy_.reset(new (std::nothrow) std::byte[span_.bytes]);
   }
   bool is_needed() const { return gpu_ != nullptr; }
   bool fetch() { return copy_ != nullptr && gpu_->copy_to_host(copy_.get(), device_, span_.bytes); }
@@ -39,11 +42,16 @@ class Staged {
   void* buffer() const { return copy_.get() - span_.begin; }
 
  private:
-  Gpu* gpu_;
   Span span_;
-  std::byte* device_ = nullptr;
+  std::byte* device_;
+  Gpu* gpu_;
   std::unique_ptr<std::byte[]> copy_;
 };
+
+// Elements without gaps are copied as they are. Null: the host can read them, or they have gaps.
+Gpu* gpu_of_contiguous(const Data& data, const host::TypeInfo& info) {
+  return info.is_contiguous && has_gpus() ? gpu_of(data.buffer) : nullptr;
+}
 
 }  // namespace
 
@@ -59,7 +67,8 @@ bool describe_data(const void* buffer, Count count, MPI_Datatype type, Data* dat
            .bytes = static_cast<std::uint64_t>(count) * info.size_bytes,
            .type = type,
            .is_copied = !info.is_contiguous};
-  if (has_gpus() && data->bytes != 0 && gpu_of(buffer) != nullptr) [[unlikely]]
+  if (has_gpus() && data->bytes != 0 && gpu_of(first_byte(*data, span_of(info, data->count))) != nullptr)
+      [[unlikely]]
     data->is_copied = true;
   return true;
 }
@@ -71,6 +80,9 @@ std::unique_ptr<std::byte[]> packed(const Data& data) {
   std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[std::max<std::uint64_t>(data.bytes, 1)]);
   host::TypeInfo info;
   if (copy == nullptr || describe(data.type, &info) != MPI_SUCCESS) return nullptr;
+  if (Gpu* gpu = gpu_of_contiguous(data, info))
+    return data.bytes == 0 || gpu->copy_to_host(copy.get(), data.buffer, data.bytes) ? std::move(copy)
+                                                                                     : nullptr;
   Staged staged(data, info);
   if (staged.is_needed() && !staged.fetch()) return nullptr;
   const void* from = staged.is_needed() ? staged.buffer() : data.buffer;
@@ -84,6 +96,8 @@ int unpack(const std::byte* from, std::uint64_t bytes, const Data& data) {
   host::TypeInfo info;
   int error = describe(data.type, &info);
   if (error != MPI_SUCCESS || bytes == 0) return error;
+  if (Gpu* gpu = gpu_of_contiguous(data, info))
+    return gpu->copy_to_device(data.buffer, from, std::min(bytes, data.bytes)) ? MPI_SUCCESS : MPI_ERR_OTHER;
   Staged staged(data, info);
   // Between the elements there may be the program's own.
   if (staged.is_needed() && !staged.fetch()) return MPI_ERR_OTHER;

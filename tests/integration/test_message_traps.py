@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from harness import Runner, compile_program
@@ -87,4 +88,24 @@ def test_messages_of_gpus(mpi: Mpi, runner: Runner, settings: Mapping[str, str],
     environment = {**settings, "UNISONO_LONG_MESSAGES": carrier, "GPU_LIBRARY": str(fake_gpu(kind))}
     command = [compile_program(mpi, "message_device.c", flags=["-ldl"])]
     result = runner.unisono(mpi, 2, command, environment)
+    assert result.check().output == "OK\n", str(result)
+
+
+def available_bytes() -> int:
+    """Return how much memory programs may take, as the kernel estimates it."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+
+
+SECTIONS_OF_LARGE = ["of_parts", "with_gaps", "too_short", "replaced", "of_bytes"]
+
+
+@pytest.mark.alone
+@pytest.mark.in_turns(12)
+@pytest.mark.parametrize("section", SECTIONS_OF_LARGE)
+@BOTH
+def test_messages_of_more_than_2_gib(mpi: Mpi, runner: Runner, settings: Mapping[str, str], section: str):
+    if available_bytes() < 14 << 30:
+        pytest.skip("less than 14 GiB of memory are free")
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "message_large.c"), section], settings, timeout=120)
     assert result.check().output == "OK\n", str(result)

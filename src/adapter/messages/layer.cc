@@ -70,6 +70,7 @@ void begin(MpiHost& host) {
       is_set != 0)
     largest_tag = *value;
   begin_statuses();
+  begin_leaked();
   begin_own_requests();
   begin_conversions();
   open(MPI_COMM_WORLD);

@@ -21,6 +21,9 @@ void add_wrappers(UnisonoFunction* functions, StartBoth start_both);
 // Before requests are turned into numbers (conversions.cc).
 void begin_conversions();
 
+// Before the first request is made: what the MPI finds where it is handed one past Unisono (leaked.cc).
+void begin_leaked();
+
 // The wrappers of each file.
 void add_sends(UnisonoFunction* functions);
 void add_receives(UnisonoFunction* functions);

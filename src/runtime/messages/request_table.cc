@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
 #include <new>
 
 namespace unisono::runtime {
@@ -36,7 +37,10 @@ MessageRequest* RequestTable::take() {
     return request;
   }
   if (made_ == most_) return nullptr;
-  return new (at(made_++)) MessageRequest;
+  MessageRequest* place = at(made_++);
+  if (!front_.empty())
+    std::memcpy(reinterpret_cast<std::byte*>(place) - front_bytes, front_.data(), front_.size());
+  return new (place) MessageRequest;
 }
 
 void RequestTable::give(MessageRequest* request) {

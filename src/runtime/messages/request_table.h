@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime/messages/message.h"
@@ -24,6 +25,8 @@ class RequestTable {
   RequestTable(const RequestTable&) = delete;
   RequestTable& operator=(const RequestTable&) = delete;
 
+  // What each place begins with from now on, at most front_bytes. Before the first one is taken.
+  void put_in_front(std::vector<std::byte> bytes) { front_ = std::move(bytes); }
   // Null where all places are taken.
   MessageRequest* take();
   // One that is free already stays so.
@@ -48,6 +51,7 @@ class RequestTable {
   std::size_t most_ = 0;
   std::size_t made_ = 0;  // places that have ever been taken
   std::vector<MessageRequest*> free_;
+  std::vector<std::byte> front_;
 };
 
 }  // namespace unisono::runtime

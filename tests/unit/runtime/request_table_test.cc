@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <set>
 #include <vector>
 
@@ -44,6 +46,19 @@ TEST(RequestTable, WhatIsGivenBackHoldsNothing) {
   EXPECT_EQ(again->callers.copy, nullptr);
   EXPECT_EQ(again->callers.form, CallersPart::Form::once);
   EXPECT_FALSE(again->is_abandoned);
+}
+
+TEST(RequestTable, PlacesBeginWithWhatTheyWereGiven) {
+  RequestTable table(1024);
+  std::vector<std::byte> front(RequestTable::front_bytes);
+  for (std::size_t i = 0; i < front.size(); ++i) front[i] = static_cast<std::byte>(i);
+  table.put_in_front(front);
+  for (int i = 0; i < 3; ++i) {
+    const MessageRequest* request = table.take();
+    const auto* begin = reinterpret_cast<const std::byte*>(request) - RequestTable::front_bytes;
+    EXPECT_TRUE(std::equal(front.begin(), front.end(), begin));
+    EXPECT_FALSE(request->is_done);
+  }
 }
 
 TEST(RequestTable, AFullOneSaysSo) {

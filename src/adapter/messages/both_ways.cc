@@ -40,7 +40,7 @@ int exchange(const OwnComm& own, const End& out, const End& in, MPI_Status* stat
       if (in.is_there()) wait_for(&receive);
       return raise_on(own.comm, MPI_ERR_NO_MEM);
     }
-    if (!send.is_done) {
+    if (!send.is_done_by_now()) {
       if (const int error = wait_for(&send); error != MPI_SUCCESS) return error;
     }
   }
@@ -48,7 +48,7 @@ int exchange(const OwnComm& own, const End& out, const End& in, MPI_Status* stat
     set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
     return MPI_SUCCESS;
   }
-  if (!receive.is_done) {
+  if (!receive.is_done_by_now()) {
     if (const int error = wait_for(&receive); error != MPI_SUCCESS) return error;
   }
   return raise_on(own.comm, settle(&receive, status));

@@ -21,7 +21,7 @@ const OwnComm* taken(void* buffer, Count count, MPI_Datatype type, int from, int
 }
 
 int finish_blocking(runtime::MessageRequest* request, MPI_Comm comm, MPI_Status* status) {
-  if (!request->is_done) {
+  if (!request->is_done_by_now()) {
     if (const int error = wait_for(request); error != MPI_SUCCESS) return error;
   }
   return raise_on(comm, settle(request, status));

@@ -66,7 +66,7 @@ int send(const void* buffer, Count count, MPI_Datatype type, int to, int tag, MP
   }
   runtime::MessageRequest request;
   if (!begin_send(&request, *own, data, to, tag, As::mode)) return raise_on(comm, MPI_ERR_NO_MEM);
-  return request.is_done ? MPI_SUCCESS : wait_for(&request);
+  return request.is_done_by_now() ? MPI_SUCCESS : wait_for(&request);
 }
 
 template <class As, class Count>

@@ -77,10 +77,12 @@ void Endpoint::begin(MessageRequest* request, MessageRequest::Kind kind) {
 }
 
 void Endpoint::finish(MessageRequest* request) {
-  __atomic_store_n(&request->is_done, true, __ATOMIC_RELEASE);
   --unfinished_;
   if (request->is_left) left_bytes_ -= request->bytes;
-  if (request->is_abandoned) abandon(request);
+  // One that is not abandoned may end as soon as it is done: its caller looks without the lock.
+  const bool is_abandoned = request->is_abandoned;
+  __atomic_store_n(&request->is_done, true, __ATOMIC_RELEASE);
+  if (is_abandoned) abandon(request);
 }
 
 void Endpoint::release(MessageRequest* request) {

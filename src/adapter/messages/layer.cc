@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/messages/layer.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -30,6 +32,20 @@ namespace {
 MpiHost* host_below = nullptr;
 Mutex mutex;
 std::unordered_map<std::uintptr_t, std::unique_ptr<OwnComm>> comms UNISONO_GUARDED_BY(mutex);
+// What a thread is freeing, which it alone knows still: the functions of its attributes, which the MPI calls
+// then, may use it. Not thread-local: a library that is loaded late has little room for that.
+struct Freed {
+  std::thread::id by;
+  const OwnComm* own;
+};
+std::vector<Freed> freed UNISONO_GUARDED_BY(mutex);
+
+const OwnComm* being_freed(MPI_Comm comm) UNISONO_REQUIRES(mutex) {
+  const auto found = std::ranges::find_if(freed, [comm](const Freed& one) {
+    return one.own->comm == comm && one.by == std::this_thread::get_id();
+  });
+  return found == freed.end() ? nullptr : found->own;
+}
 
 void keep(std::unique_ptr<OwnComm> own) {
   const LockGuard lock(mutex);
@@ -101,12 +117,19 @@ std::unique_ptr<OwnComm> forget(MPI_Comm comm) {
   if (found == comms.end()) return nullptr;
   std::unique_ptr<OwnComm> own = std::move(found->second);
   comms.erase(found);
+  freed.push_back({std::this_thread::get_id(), own.get()});
   generation.fetch_add(1, std::memory_order_release);
   return own;
 }
 
 void end_forgotten(std::unique_ptr<OwnComm> own, bool has_ended) {
-  if (own == nullptr || !is_on()) return;
+  if (own == nullptr) return;
+  {
+    const LockGuard lock(mutex);
+    std::erase_if(freed, [&own](const Freed& one) { return one.own == own.get(); });
+    generation.fetch_add(1, std::memory_order_release);
+  }
+  if (!is_on()) return;
   if (has_ended) return layer->close(own->context);
   keep(std::move(own));
 }
@@ -114,7 +137,7 @@ void end_forgotten(std::unique_ptr<OwnComm> own, bool has_ended) {
 const OwnComm* look_up(MPI_Comm comm, RememberedComm* place) {
   const LockGuard lock(mutex);
   const auto found = comms.find(widen<std::uintptr_t>(comm));
-  const OwnComm* own = found == comms.end() ? nullptr : found->second.get();
+  const OwnComm* own = found == comms.end() ? being_freed(comm) : found->second.get();
   *place = {comm, generation.load(std::memory_order_relaxed), own};
   return own;
 }

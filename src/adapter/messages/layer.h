@@ -40,7 +40,7 @@ struct OwnComm {
 
 // A communicator that the program has just made. Collective over it.
 void open(MPI_Comm comm);
-// Before the MPI frees one, and after it: it has ended, or goes on.
+// Before the MPI frees one, and after it: it has ended, or goes on. In between this thread alone knows it.
 std::unique_ptr<OwnComm> forget(MPI_Comm comm);
 void end_forgotten(std::unique_ptr<OwnComm> own, bool has_ended);
 

@@ -303,6 +303,11 @@ int raise_on(MPI_Comm comm, int error) {
   return error;
 }
 
+int raise_of_receive(MPI_Comm comm, std::uint32_t context, int error) {
+  const OwnComm* still = own_comm(comm);
+  return still == nullptr || still->context != context ? error : raise_on(comm, error);
+}
+
 int raise_lost_peer(MPI_Comm comm, const runtime::PeerLost& lost) {
   const Outside outside;
   return runtime::end_with_lost_peer(widen<host::Comm>(comm), lost.rank, lost.process_id);

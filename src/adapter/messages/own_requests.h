@@ -114,6 +114,9 @@ bool is_inactive(const runtime::MessageRequest* request);
 
 // Calls the communicator's handler. Returns the error.
 int raise_on(MPI_Comm comm, int error);
+// The same of a receive that has ended. The program may have freed its communicator meanwhile, and may have
+// another one by the same handle, which is not to blame.
+int raise_of_receive(MPI_Comm comm, std::uint32_t context, int error);
 
 // A persistent one, inactive. Null after the error handler was called.
 runtime::MessageRequest* make_persistent(const OwnComm& own, runtime::CallersPart::Form form,

@@ -24,7 +24,8 @@ int finish_blocking(runtime::MessageRequest* request, MPI_Comm comm, MPI_Status*
   if (!request->is_done_by_now()) {
     if (const int error = wait_for(request); error != MPI_SUCCESS) return error;
   }
-  return raise_on(comm, settle(request, status));
+  const int error = settle(request, status);
+  return error == MPI_SUCCESS ? error : raise_of_receive(comm, request->envelope.context, error);
 }
 
 template <class Count>

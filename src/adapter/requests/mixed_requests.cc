@@ -18,16 +18,13 @@ bool is_active_own(MPI_Request request) {
   return is_own(request) && !is_inactive(request_of(request));
 }
 
-// Completes one that is over, and calls the error handler where it has failed. The program may have freed the
-// communicator meanwhile, and may have another one by the same handle, which is not to blame.
+// Completes one that is over, and calls the error handler where it has failed.
 int end_one(MPI_Request* request, MPI_Status* status, Ended* ended) {
   const MessageRequest* own = request_of(*request);
   const MPI_Comm comm = narrow<MPI_Comm>(own->callers.comm);
   const std::uint32_t context = own->envelope.context;
   const int error = complete(request, status, ended);
-  if (error == MPI_SUCCESS) return error;
-  const OwnComm* still = own_comm(comm);
-  return still == nullptr || still->context != context ? error : raise_on(comm, error);
+  return error == MPI_SUCCESS ? error : raise_of_receive(comm, context, error);
 }
 int end_one(MPI_Request* request, MPI_Status* status) {
   Ended ended;

@@ -133,11 +133,66 @@ static void stale(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+static int deleted;
+
+// The communicator still has its messages, also those that were sent before.
+static int use_at_the_end(MPI_Comm comm, int key, void* value, void* extra) {
+  (void)key, (void)value, (void)extra;
+  int before = -1, now = -1;
+  MPI_Recv(&before, 1, MPI_INT, previous_rank(), 40, comm, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&rank, 1, MPI_INT, next_rank(), 41, &now, 1, MPI_INT, previous_rank(), 41, comm,
+               MPI_STATUS_IGNORE);
+  CHECK(before == previous_rank() && now == previous_rank());
+  ++deleted;
+  return MPI_SUCCESS;
+}
+
+// MPI_Comm_free calls what the program has set for an attribute, which may use the communicator.
+static void attributes(void) {
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, use_at_the_end, &key, NULL);
+  for (int turn = 0; turn < 2; ++turn) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_attr(comm, key, NULL);
+    MPI_Request request;
+    MPI_Isend(&rank, 1, MPI_INT, next_rank(), 40, comm, &request);
+    if (turn == 0) {
+      MPI_Comm_free(&comm);
+    } else {
+      MPI_Comm_disconnect(&comm);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(deleted == turn + 1);
+  }
+  MPI_Comm_free_keyval(&key);
+}
+
+// A message that a probe has taken outlives its communicator, and so does its error.
+static void probed_and_freed(void) {
+  int out[4] = {rank, rank, rank, rank}, in[4] = {-1, -1, -1, -1};
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Request request;
+  MPI_Isend(out, 4, MPI_INT, next_rank(), 42, comm, &request);
+  MPI_Message message;
+  MPI_Mprobe(previous_rank(), 42, comm, &message, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&comm);
+  int class = MPI_SUCCESS;
+  MPI_Error_class(MPI_Mrecv(in, 2, MPI_INT, &message, MPI_STATUS_IGNORE), &class);
+  CHECK(class == MPI_ERR_TRUNCATE);
+  CHECK(in[0] == previous_rank() && in[1] == previous_rank() && in[2] == -1);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
   static const struct Section sections[] = {{"cancelled_sends", cancelled_sends},
                                             {"buffered_behind_none", buffered_behind_none},
                                             {"sends_before_receives", sends_before_receives},
                                             {"stale", stale},
+                                            {"attributes", attributes},
+                                            {"probed_and_freed", probed_and_freed},
                                             {NULL, NULL}};
   return run_sections(sections, argc, argv);
 }

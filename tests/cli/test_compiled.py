@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import re
+import struct
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import FIXTURES, Stage, needs_build
+from conftest import BUILD, FIXTURES, Stage, needs_build
 from unisono import __version__
 
 pytestmark = needs_build
@@ -49,6 +51,23 @@ def test_version(stage: Stage, built: dict[str, str]) -> None:
     found = json.loads(stage.unisono("info", "--json", environment=built).stdout)
     assert found["compiled"] == __version__
     assert all(part["found"] for part in found["parts"]), found["parts"]
+
+
+def thread_local_bytes(library: Path) -> int:
+    """How much of each thread's memory a library wants (64-bit ELF: the size in memory of its PT_TLS)."""
+    data = library.read_bytes()
+    (begin,) = struct.unpack_from("=Q", data, 32)
+    each, count = struct.unpack_from("=HH", data, 54)
+    headers = [struct.unpack_from("=IIQQQQQQ", data, begin + i * each) for i in range(count)]
+    return sum(header[6] for header in headers if header[0] == 7)
+
+
+def test_libraries_leave_room_for_others() -> None:
+    """glibc has 1,664 bytes of each thread for libraries that are loaded late. Who finds too little is not loaded."""
+    libraries = sorted((BUILD / "lib").glob("libunisono-*.so"))
+    assert libraries
+    for library in libraries:
+        assert 0 < thread_local_bytes(library) <= 1024, library
 
 
 def test_options(stage: Stage, built: dict[str, str]) -> None:

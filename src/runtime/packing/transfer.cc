@@ -1,23 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/packing/transfer.h"
 
-#include <array>
+#include <utility>
 
 #include "base/reduce_kernels.h"
 #include "base/short_copy.h"
 #include "runtime/call/crash_site.h"
 
 namespace unisono::runtime {
+namespace {
+
+struct Known {
+  host::Host* host = nullptr;
+  host::Datatype type{};
+  host::TypeInfo info;
+};
+constexpr std::size_t most_known = 16;
+// By a pointer: a library that is loaded late has room for few thread-local bytes.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Known* known = nullptr;
+
+void begin_known() {
+  struct GivesBack {
+    ~GivesBack() { delete[] std::exchange(known, nullptr); }
+  };
+  known = new Known[most_known];
+  thread_local GivesBack gives_back;
+}
+
+}  // namespace
 
 host::TypeInfo type_info(host::Host& host, host::Datatype type, int* error) {
-  struct Known {
-    host::Host* host = nullptr;
-    host::Datatype type{};
-    host::TypeInfo info;
-  };
-  thread_local std::array<Known, 16> known;
+  if (known == nullptr) [[unlikely]]
+    begin_known();
   const auto bits = static_cast<std::uintptr_t>(type);
-  Known& slot = known[(bits ^ (bits >> 4) ^ (bits >> 9)) % known.size()];
+  Known& slot = known[(bits ^ (bits >> 4) ^ (bits >> 9)) % most_known];
   if (slot.host == &host && slot.type == type) [[likely]]
     return slot.info;
   host::TypeInfo info;

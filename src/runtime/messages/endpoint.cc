@@ -2,9 +2,9 @@
 #include "runtime/messages/endpoint.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "base/short_copy.h"
 #include "runtime/messages/ring_items.h"
 
 namespace unisono::runtime {
@@ -264,7 +264,7 @@ void Endpoint::buffer_held_back() {
       if (copy == nullptr) return;
       copy->callers.copy.reset(new (std::nothrow) std::byte[std::max<std::uint64_t>(request->bytes, 1)]);
       if (copy->callers.copy == nullptr) return requests_.give(copy);
-      if (request->bytes != 0) std::memcpy(copy->callers.copy.get(), request->buffer, request->bytes);
+      copy_bytes(copy->callers.copy.get(), request->buffer, request->bytes);
       begin(copy, MessageRequest::Kind::send);
       copy->peer = request->peer;
       copy->envelope = request->envelope;
@@ -289,7 +289,7 @@ void Endpoint::leave(MessageRequest* request) {
   if (copy == nullptr) {
     copy.reset(new (std::nothrow) std::byte[request->bytes]);
     if (copy == nullptr) return;
-    std::memcpy(copy.get(), request->buffer, request->bytes);
+    copy_bytes(copy.get(), request->buffer, request->bytes);
     request->buffer = copy.get();
   }
   left_bytes_ += request->bytes;

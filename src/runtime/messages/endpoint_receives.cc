@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/short_copy.h"
 #include "runtime/messages/endpoint.h"
 #include "runtime/messages/ring_items.h"
 
@@ -15,7 +16,7 @@ namespace {
 void copy_in(MessageRequest* request, std::uint64_t at, const void* data, std::uint64_t bytes) {
   if (at >= request->bytes) return;
   const std::uint64_t count = std::min(bytes, request->bytes - at);
-  if (count != 0) std::memcpy(static_cast<std::byte*>(request->buffer) + at, data, count);
+  copy_bytes(static_cast<std::byte*>(request->buffer) + at, data, count);
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ WaitingMessage* Endpoint::keep(const Arrived& message) {
   if (message.is_long || message.bytes == 0) return kept;
   if (message.bytes > sizeof kept->short_data)
     kept->longer_data = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
-  std::memcpy(kept->data(), message.data, message.here);
+  copy_bytes(kept->data(), message.data, message.here);
   if (message.here != message.bytes)
     incoming_[static_cast<std::size_t>(message.peer)] = {
         .waiting = kept, .bytes = message.bytes, .here = message.here};
@@ -215,7 +216,7 @@ void Endpoint::more_arrived(int from, std::uint64_t name, std::uint64_t bytes) {
   WaitingMessage* waiting = incoming.waiting;
   mailbox_.read_arena(from, name, bytes, [&](const void* data) {
     if (request != nullptr) copy_in(request, incoming.here, data, bytes);
-    if (waiting != nullptr) std::memcpy(waiting->data() + incoming.here, data, bytes);
+    if (waiting != nullptr) copy_bytes(waiting->data() + incoming.here, data, bytes);
   });
   incoming.here += bytes;
   if (waiting != nullptr) waiting->here = incoming.here;

@@ -2,10 +2,10 @@
 #include "runtime/messages/host_moves.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "base/log.h"
+#include "base/short_copy.h"
 
 namespace unisono::runtime {
 
@@ -82,7 +82,7 @@ bool HostMoves::has_ended(Move* move) {
   check_host(host_, host_.test(&move->of_host, &is_done));
   move->has_moved = is_done;
   if (is_done && move->all != nullptr && move->request->bytes != 0)
-    std::memcpy(move->request->buffer, move->all.get(), move->request->bytes);
+    copy_bytes(move->request->buffer, move->all.get(), move->request->bytes);
   return is_done;
 }
 

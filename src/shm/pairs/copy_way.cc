@@ -2,9 +2,9 @@
 #include "shm/pairs/copy_way.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/clock.h"
+#include "base/short_copy.h"
 #include "shm/slice/slot_copy.h"
 
 namespace unisono::shm {
@@ -66,7 +66,7 @@ void CopyWay::copy(const Copy& how, void* into, const void* from, std::size_t by
   if (how.is_streaming) {
     copy_streaming(into, from, bytes);
   } else {
-    std::memcpy(into, from, bytes);
+    copy_bytes(into, from, bytes);
   }
   if (how.timed < 0) return;
   // Until all has left this core.

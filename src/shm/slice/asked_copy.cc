@@ -4,8 +4,8 @@
 // them.
 #include <bit>
 #include <cassert>
-#include <cstring>
 
+#include "base/short_copy.h"
 #include "shm/slice/slice_state.h"
 
 namespace unisono::shm {
@@ -27,7 +27,7 @@ bool Slice::is_answered() const {
 
 void Slice::take_answer(void* into) {
   Ask& own = state_->single_copy.asks[local_rank_];
-  std::memcpy(into, state_->single_copy.answer_to(local_rank_), own.bytes);
+  copy_bytes(into, state_->single_copy.answer_to(local_rank_), own.bytes);
   own.state.store(Ask::none, std::memory_order_relaxed);
 }
 
@@ -41,7 +41,7 @@ bool Slice::answer_asks() {
   for (int asking = 0; asking < s.size; ++asking) {
     Ask& ask = s.single_copy.asks[asking];
     if (ask.state.load(std::memory_order_acquire) != Ask::of(local_rank_)) continue;
-    std::memcpy(s.single_copy.answer_to(asking), reinterpret_cast<const void*>(ask.address), ask.bytes);
+    copy_bytes(s.single_copy.answer_to(asking), reinterpret_cast<const void*>(ask.address), ask.bytes);
     ask.state.store(Ask::answered, std::memory_order_release);
     has_answered = true;
   }

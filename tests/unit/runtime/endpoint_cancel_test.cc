@@ -109,31 +109,27 @@ TEST(EndpointCancel, ASendToAnotherNodeIsCancelled) {
         const auto data = pattern(bytes, 1), next = pattern(bytes, 2);
         std::vector<std::uint8_t> got(bytes);
         std::uint8_t go = 0;
-        const auto finished = [&](MessageRequest* request) {
-          while (!request->is_done) end->progress();
-          return request;
-        };
         if (rank == 0) {
           MessageRequest* first = end->send(0, data.data(), bytes, 1, 3, true);
           end->cancel(first);
           end->cancel(first);
-          EXPECT_TRUE(finished(first)->is_cancelled);
+          EXPECT_TRUE(wait_for(end, first)->is_cancelled);
           MessageRequest* second = end->send(0, next.data(), bytes, 1, 3, true);
-          end->release(finished(end->send(1, &go, 1, 1, 0)));
+          end->release(wait_for(end, end->send(1, &go, 1, 1, 0)));
           // The other one has got it by now.
-          end->release(finished(end->receive(1, &go, 1, 1, 0)));
+          end->release(wait_for(end, end->receive(1, &go, 1, 1, 0)));
           end->cancel(second);
-          EXPECT_FALSE(finished(second)->is_cancelled);
+          EXPECT_FALSE(wait_for(end, second)->is_cancelled);
           end->release(first);
           end->release(second);
           return;
         }
-        end->release(finished(end->receive(1, &go, 1, 0, 0)));
-        MessageRequest* receive = finished(end->receive(0, got.data(), bytes, 0, 3));
+        end->release(wait_for(end, end->receive(1, &go, 1, 0, 0)));
+        MessageRequest* receive = wait_for(end, end->receive(0, got.data(), bytes, 0, 3));
         EXPECT_EQ(got, next);
         EXPECT_EQ(end->probe(0, any_source, any_tag), nullptr);
         end->release(receive);
-        end->release(finished(end->send(1, &go, 1, 0, 0)));
+        end->release(wait_for(end, end->send(1, &go, 1, 0, 0)));
       });
     }
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "../seed.h"
@@ -12,6 +13,15 @@
 #include "fake_host/fake_host.h"
 
 namespace unisono::runtime {
+
+// Ranks may share a core, here and below: one that waits lets others run.
+inline MessageRequest* wait_for(Endpoint* end, MessageRequest* request) {
+  while (!request->is_done) {
+    end->progress();
+    std::this_thread::yield();
+  }
+  return request;
+}
 
 // As Messages::end: others may still have something for this rank.
 inline void leave_together(fake_host::FakeHost& host, Endpoint* end) {
@@ -22,6 +32,7 @@ inline void leave_together(fake_host::FakeHost& host, Endpoint* end) {
   ASSERT_EQ(host.start_allgather_bytes(&own, 1, of_all.data(), host.world(), &request), host::success);
   for (bool is_done = false; !is_done;) {
     end->progress();
+    std::this_thread::yield();
     ASSERT_EQ(host.test(&request, &is_done), host::success);
   }
 }

@@ -425,23 +425,20 @@ TEST(Endpoint, AFloodBetweenNodesIsBounded) {
         }
         // In another communicator: all that came before it wait for their receives.
         MessageRequest* last = end->send(1, &go, 1, 1, 0);
-        while (!last->is_done) end->progress();
-        end->release(last);
+        end->release(wait_for(end, last));
         const auto done = std::ranges::count_if(sends, [](MessageRequest* send) { return send->is_done; });
         EXPECT_LT(done, messages);
         for (MessageRequest* send : sends) {
-          while (!send->is_done) end->progress();
-          end->release(send);
+          end->release(wait_for(end, send));
         }
         return;
       }
       MessageRequest* last = end->receive(1, &go, 1, 0, 0);
-      while (!last->is_done) end->progress();
-      end->release(last);
+      end->release(wait_for(end, last));
       for (int i = 0; i < messages; ++i) {
         std::vector<std::uint8_t> got(bytes_of(i));
         MessageRequest* receive = end->receive(0, got.data(), got.size(), 0, any_tag);
-        while (!receive->is_done) end->progress();
+        wait_for(end, receive);
         ASSERT_EQ(got, pattern(got.size(), static_cast<std::uint32_t>(i))) << i;
         ASSERT_EQ(receive->envelope.tag, i % 5);
         end->release(receive);

@@ -3,6 +3,7 @@
 //     messages WHAT NUMBER [WINDOWS]
 // Rank 0 prints the seconds of each of several windows. WHAT is one of these:
 // - latency: half a round trip of NUMBER bytes between the ranks 0 and 1.
+// - first: one of the program's first 1,000 messages, by round trips. There is one window of it.
 // - rate: a message of NUMBER bytes among 64 that are under way.
 // - ahead: half a round trip of 0 bytes behind NUMBER receives that wait for others.
 // - ahead_any: the same by MPI_ANY_SOURCE.
@@ -55,6 +56,14 @@ static void latency(int bytes, int windows, int source) {
     MPI_Barrier(MPI_COMM_WORLD);
     print(round_trips(data, bytes, count, source));
   }
+  free(data);
+}
+
+static void first(int bytes) {
+  enum { messages = 1000 };
+  char* data = calloc((size_t)bytes + 1, 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  print(round_trips(data, bytes, messages / 2, 0));
   free(data);
 }
 
@@ -194,6 +203,7 @@ int main(int argc, char** argv) {
   const char* what = argv[1];
   const int number = atoi(argv[2]), windows = argc > 3 ? atoi(argv[3]) : 20;
   if (strcmp(what, "latency") == 0) latency(number, windows, 0);
+  if (strcmp(what, "first") == 0) first(number);
   if (strcmp(what, "rate") == 0 || strcmp(what, "multiple") == 0) rate(number, windows, 1);
   if (strcmp(what, "threads") == 0) rate(number, windows, most_threads);
   if (strcmp(what, "ahead") == 0) ahead(number, windows, 0);

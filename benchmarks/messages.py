@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Messages between ranks of a node: the MPI's own, and those that Unisono carries (option messages), in turn.
 
-    .venv/bin/python benchmarks/messages.py [--mpi openmpi5 ...] [--rounds 6] [--what latency:8,drain:16384 ...] [--output PAGE]
+    .venv/bin/python benchmarks/messages.py [--mpi openmpi5 ...] [--rounds 6] [--what latency:8,drain:16384 ...] \
+        [--ways node,long_memory,long_mpi,off,all] [--output PAGE]
 
-benchmarks/messages.c has the programs. Each round runs each of them natively and under Unisono, in an order that changes; a
-round's figure is the median of its windows. The table has the medians over the rounds, and their ratio with the 95 % interval of
-a bootstrap over the rounds. Above 1: Unisono is faster. Virtual machines move their cores: rounds with cores that share a cache
+benchmarks/messages.c has the programs. Each round runs each of them natively and in the ways of Unisono that are asked for, in an
+order that changes; a round's figure is the median of its windows. The ways: node (--messages node), long_memory and long_mpi (the same with
+--long-messages memory or mpi), all (--messages all), off (unisono run with --messages off). The table has the medians over the
+rounds, and native over Unisono with the 95 % interval of a bootstrap over the rounds. Above 1: Unisono is faster. Virtual machines move their cores: rounds with cores that share a cache
 are summed up apart from others.
 """
 
@@ -30,11 +32,20 @@ from lists import AddUp
 from unisono.common import units
 from unisono.machine.host import usable_cores
 
-WAYS: dict[str, dict[str, str]] = {"native": {}, "node": {"UNISONO_MESSAGES": "node"}}
+NATIVE = "native"
+WAYS: dict[str, dict[str, str]] = {
+    "node": {"UNISONO_MESSAGES": "node"},
+    "long_memory": {"UNISONO_MESSAGES": "node", "UNISONO_LONG_MESSAGES": "memory"},
+    "long_mpi": {"UNISONO_MESSAGES": "node", "UNISONO_LONG_MESSAGES": "mpi"},
+    "all": {"UNISONO_MESSAGES": "all"},
+    "off": {"UNISONO_MESSAGES": "off"},
+}
 SIZES = (0, 8, 64, 256, 1024, 4096, 8192, 16384, 65536, 262144, 1048576, 4194304)
 WHAT = ",".join(
     [
         *(f"latency:{size}" for size in SIZES),
+        "first:8",
+        "first:65536",
         "rate:8",
         "rate:1024",
         "ahead:0",
@@ -48,6 +59,7 @@ WHAT = ",".join(
 )
 TITLES = {
     "latency": "half a round trip, {bytes}",
+    "first": "one of the first 1,000 messages, {bytes}",
     "rate": "a message of {bytes}, 64 under way",
     "ahead": "half a round trip, 0 B, {number} receives ahead",
     "ahead_any": "the same by MPI_ANY_SOURCE, {number} ahead",
@@ -95,11 +107,11 @@ def before_others(mpi: mpis.Mpi, ranks: int) -> list[str]:
 
 def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Namespace) -> float:
     """One job: the median of its windows, seconds."""
-    environment = {"UNISONO_CACHE": "", "UNISONO_LOG": "quiet", **WAYS[way]} if way != "native" else {}
+    environment = {"UNISONO_CACHE": "", "UNISONO_LOG": "quiet", **WAYS[way]} if way != NATIVE else {}
     program = [side_by_side.compiled(mpi, "messages"), what, number, str(arguments.windows)]
     command = [
         *(before_others(mpi, arguments.ranks) if arguments.realtime else []),
-        *([] if way == "native" else [SHIM]),
+        *([] if way == NATIVE else [SHIM]),
         *program,
     ]
     line = mpi.launch(arguments.ranks, command, environment)
@@ -109,11 +121,11 @@ def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Nam
 
 
 def taken_in_turn(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Rounds: both ways' medians, seconds, and where the cores were. One during which they moved is made again, and at most
+    """Rounds: all ways' medians, seconds, and where the cores were. One during which they moved is made again, and at most
     three times as many are made in all. Where they move in all of them, the last one says so."""
     what, _, number = cell.partition(":")
     before = before_others(mpi, 2) if arguments.realtime else []
-    ways = list(WAYS)
+    ways = [NATIVE, *arguments.ways.split(",")]
     counted = 0
     for turn in range(3 * arguments.rounds):
         if counted == arguments.rounds:
@@ -131,29 +143,32 @@ def taken_in_turn(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> It
         yield {**one, "cores": "moving"}
 
 
-def summed_up(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of rounds of one cell with cores in one place."""
-    native, node = (np.array([one[way] for one in rounds]) for way in WAYS)
+def summed_up(rounds: list[dict[str, Any]], way: str) -> dict[str, Any]:
+    """Of rounds of one cell with cores in one place: one way beside the MPI's own."""
+    native, ours = (np.array([one[of] for one in rounds]) for of in (NATIVE, way))
     random = np.random.default_rng(1)
     drawn = random.integers(0, len(native), (RESAMPLINGS, len(native)))
-    ratios = np.median(native[drawn], axis=1) / np.median(node[drawn], axis=1)
+    ratios = np.median(native[drawn], axis=1) / np.median(ours[drawn], axis=1)
     low, high = np.quantile(ratios, [0.025, 0.975])
     return {
         **{key: rounds[0][key] for key in ("mpi", "what", "number", "cores")},
+        "way": way,
         "rounds": len(rounds),
         "native_s": float(np.median(native)),
-        "node_s": float(np.median(node)),
-        "ratio": float(np.median(native) / np.median(node)),
+        "unisono_s": float(np.median(ours)),
+        "ratio": float(np.median(native) / np.median(ours)),
         "low": float(low),
         "high": float(high),
     }
 
 
 def cells_of(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    groups: dict[tuple[str, str, int, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, int, str, str], list[dict[str, Any]]] = {}
     for one in rounds:
-        groups.setdefault((one["mpi"], one["what"], one["number"], one["cores"]), []).append(one)
-    return [summed_up(group) for group in groups.values()]
+        for way in (way for way in WAYS if way in one):
+            group = (one["mpi"], one["what"], one["number"], one["cores"], way)
+            groups.setdefault(group, []).append(one)
+    return [summed_up(group, way) for (*_, way), group in groups.items()]
 
 
 def title(cell: dict[str, Any]) -> str:
@@ -164,14 +179,14 @@ def page(cells: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator
     yield "# Messages inside a node"
     yield ""
     before = ", before all other processes" if arguments.realtime else ""
-    yield f"{arguments.ranks} ranks on {usable_cores()} cores{before}, {arguments.rounds} rounds of {arguments.windows} windows, native and Unisono in turn. Cores are near where they share a last-level cache, and moving where no round saw them in one place."
+    yield f"{arguments.ranks} ranks on {usable_cores()} cores{before}, {arguments.rounds} rounds of {arguments.windows} windows, native and ways of Unisono in turn. Cores are near where they share a last-level cache, and moving where no round saw them in one place."
     yield ""
-    yield "| MPI | what | cores | rounds | native | Unisono | ratio (95 %) |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "| MPI | what | cores | rounds | way | native | Unisono | ratio (95 %) |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for cell in cells:
-        times = f"{units.seconds_text(cell['native_s'])} | {units.seconds_text(cell['node_s'])}"
+        times = f"{units.seconds_text(cell['native_s'])} | {units.seconds_text(cell['unisono_s'])}"
         ratio = f"{cell['ratio']:.3g} ({cell['low']:.3g} to {cell['high']:.3g})"
-        place = f"{cell['cores']} | {cell['rounds']}"
+        place = f"{cell['cores']} | {cell['rounds']} | {cell['way']}"
         yield f"| {cell['mpi']} | {title(cell)} | {place} | {times} | {ratio} |"
 
 
@@ -186,9 +201,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--windows", type=int, default=20)
     parser.add_argument("--what", action=AddUp, default=WHAT, help="PROGRAM:NUMBER, by commas")
+    parser.add_argument("--ways", action=AddUp, default="node", help=f"by commas, of {', '.join(WAYS)}")
     parser.add_argument("--timeout", type=float, default=120)
     add_round_options(parser)
     arguments = parser.parse_args()
+    for way in arguments.ways.split(","):
+        if way not in WAYS:
+            parser.error(f"--ways {way}: one of {', '.join(WAYS)}")
     rounds = kept_rounds(arguments)
     for name in arguments.mpi or ["openmpi5"]:
         for cell in arguments.what.split(","):
@@ -197,7 +216,10 @@ def main() -> None:
             new = list(taken_in_turn(mpis.BY_NAME[name], cell, arguments))
             rounds += new
             for done in cells_of(new):
-                print(f"{name}: {title(done)}, cores {done['cores']}: {done['ratio']:.3g}", flush=True)
+                print(
+                    f"{name}: {title(done)}, cores {done['cores']}, {done['way']}: {done['ratio']:.3g}",
+                    flush=True,
+                )
             if arguments.json:
                 arguments.json.write_text(json.dumps(rounds))
     write_page(page(cells_of(rounds), arguments), arguments)

@@ -11,6 +11,7 @@ from mpi4py_suite import Mpi4pySuite
 from scalapack_suite import ScalapackSuite
 from stress_suite import StressSuite
 from suite import Suite
+from traffic_suite import TrafficSuite
 
 SUITES: dict[str, Suite] = {
     suite.name: suite
@@ -22,6 +23,7 @@ SUITES: dict[str, Suite] = {
         LammpsSuite(),
         FortranSuite(),
         StressSuite(),
+        TrafficSuite(),
         MatrixSuite(),
     )
 }

@@ -5,11 +5,11 @@
     .venv/bin/python benchmarks/messages.py [--mpi openmpi5 ...] [--rounds 6] [--what latency:8,drain:16384 ...] \
         [--ways node,long_memory,long_mpi,off,all] [--output PAGE]
 
-benchmarks/messages.c has the programs. Each round runs each of them natively and in the ways of Unisono that are asked for, in an
-order that changes; a round's figure is the median of its windows. The ways: node (--messages node), long_memory and long_mpi (the same with
+benchmarks/messages.c has the programs. Each round runs each of them natively and in ways of Unisono's, in an order that changes.
+A round's figure is the median of its windows. The ways: node (--messages node), long_memory and long_mpi (the same with
 --long-messages memory or mpi), all (--messages all), off (unisono run with --messages off). The table has the medians over the
-rounds, and native over Unisono with the 95 % interval of a bootstrap over the rounds. Above 1: Unisono is faster. Virtual machines move their cores: rounds with cores that share a cache
-are summed up apart from others.
+rounds, and native over Unisono with the 95 % interval of a bootstrap over the rounds. Above 1: Unisono is faster. Virtual
+machines move their cores: rounds with cores that share a cache are summed up apart from others.
 """
 
 from __future__ import annotations
@@ -121,8 +121,9 @@ def run(mpi: mpis.Mpi, way: str, what: str, number: str, arguments: argparse.Nam
 
 
 def taken_in_turn(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Rounds: all ways' medians, seconds, and where the cores were. One during which they moved is made again, and at most
-    three times as many are made in all. Where they move in all of them, the last one says so."""
+    """Rounds: all ways' medians, seconds, and where the cores were before each of them and after. A round during which they
+    moved is made again, and at most three times as many are made in all. Where they move in all of them, the last one says
+    so."""
     what, _, number = cell.partition(":")
     before = before_others(mpi, 2) if arguments.realtime else []
     ways = [NATIVE, *arguments.ways.split(",")]
@@ -130,13 +131,14 @@ def taken_in_turn(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> It
     for turn in range(3 * arguments.rounds):
         if counted == arguments.rounds:
             return
-        cores = where_cores_are(before)
+        places = {where_cores_are(before)}
         taken = {}
         for i in range(len(ways)):
             way = ways[(i + turn) % len(ways)]
             taken[way] = run(mpi, way, what, number, arguments)
-        one = {"mpi": mpi.name, "what": what, "number": int(number), "cores": cores, **taken}
-        if where_cores_are(before) == cores:
+            places.add(where_cores_are(before))
+        one = {"mpi": mpi.name, "what": what, "number": int(number), "cores": min(places), **taken}
+        if len(places) == 1:
             counted += 1
             yield one
     if counted == 0:

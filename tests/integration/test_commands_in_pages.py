@@ -216,7 +216,7 @@ def run(blocks: Sequence[Block], reader: Path, folder: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", [name for name in GROUPS if name not in DEAR_GROUPS])
 def test_commands_run(name: str, reader: Path, tmp_path: Path) -> None:
     run(GROUPS[name], reader, tmp_path)

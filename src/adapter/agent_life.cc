@@ -37,6 +37,12 @@ void remove_files_of_mpich(host::Host& host) {
   }
 }
 
+// `unisono run` reads it (src/front/agents_job.cc).
+void tell_ready() {
+  std::printf("%s\n", std::string(agents::ready_words).c_str());
+  std::fflush(stdout);
+}
+
 // Why it could not serve; empty: it has.
 std::string serve(const UnisonoAgent& agent) {
   MpiHost host;
@@ -48,7 +54,9 @@ std::string serve(const UnisonoAgent& agent) {
   std::string why = agents::run(host, {.job = agent.job,
                                        .must_end = must_end,
                                        .carrier = agent.carrier,
-                                       .has_soft_float = agent.has_soft_float != 0});
+                                       .has_soft_float = agent.has_soft_float != 0,
+                                       .again = agent.again,
+                                       .tell_ready = tell_ready});
   host.end();
   return why;
 }

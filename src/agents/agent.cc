@@ -7,12 +7,17 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "agents/agent_segment.h"
 #include "agents/carrier.h"
 #include "agents/channel_work.h"
+#include "agents/left_memory.h"
 #include "agents/meeting.h"
+#include "agents/recovery.h"
 #include "agents/soft_float.h"
 #include "base/clock.h"
 #include "base/float_control.h"
@@ -32,8 +37,13 @@ constexpr timespec nap{.tv_sec = 0, .tv_nsec = 50'000};
 class Agent {
  public:
   Agent(Carrier& carrier, const CarrierGround& ground, const LifeOptions& options,
-        const AgentSegment& segment, const Meeting& meeting)
-      : carrier_(carrier), ground_(ground), options_(options), segment_(segment), meeting_(meeting) {}
+        const AgentSegment& segment, const Meeting& meeting, Works works)
+      : carrier_(carrier),
+        ground_(ground),
+        options_(options),
+        segment_(segment),
+        meeting_(meeting),
+        works_(std::move(works)) {}
 
   std::string live() {
     while (!is_through() && why_.empty()) {
@@ -45,7 +55,7 @@ class Agent {
     }
     if (!why_.empty()) {
       segment_.header().has_carrier_failed.store(1, std::memory_order_relaxed);
-      segment_.header().has_failed.store(1, std::memory_order_release);
+      segment_.header().failure.store(Failure::agent, std::memory_order_release);
     }
     return why_;
   }
@@ -116,7 +126,7 @@ class Agent {
   const LifeOptions& options_;
   const AgentSegment& segment_;
   const Meeting& meeting_;
-  std::array<std::unique_ptr<ChannelWork>, most_channels> works_;
+  Works works_;
   std::uint32_t changes_ = 0;
   bool have_left_ = false;          // had all ranks of this node left, before it last looked what there is?
   std::uint64_t last_work_ns_ = 0;  // since when it has had nothing to do; 0: it had, just now
@@ -133,6 +143,8 @@ std::unique_ptr<Carrier> open_carrier(const CarrierGround& ground, const LifeOpt
   ground.host.agree(&has_failed, 1, host::AgreeOp::max, ground.comm);
   if (asked == nullptr) {
     why = "there is none of this name";
+  } else if (options.again > 0 && options.carrier != "mpi") {
+    why = "the job's agents were started again";
   } else if (has_failed != 0 && options.carrier != "mpi") {
     why = "it has failed in this job";
   } else {
@@ -143,33 +155,79 @@ std::unique_ptr<Carrier> open_carrier(const CarrierGround& ground, const LifeOpt
     name = "mpi";
     carrier = find_carrier(name)->open(ground, &why);
   }
+  std::memset(header.why_not_carrier, 0, sizeof header.why_not_carrier);
   name.copy(header.carrier, sizeof header.carrier - 1);
   why.copy(header.why_not_carrier, sizeof header.why_not_carrier - 1);
   return carrier;
+}
+
+// Agents have the numbers that the dead ones had on their nodes. Those that found nothing get what is left.
+// Collective; the same answer on all. `before` is null where this one has found nothing.
+bool restore_order(host::Host& host, const AgentIdentity* before, host::Comm* comm) {
+  const int count = host.comm_size(host.world());
+  const std::int32_t own[2] = {before == nullptr ? -1 : before->rank,
+                               before == nullptr ? count : before->agents};
+  std::vector<std::int32_t> told(2 * static_cast<std::size_t>(count));
+  if (host.allgather_bytes(own, sizeof own, told.data(), host.world()) != host::success) return false;
+  std::vector<bool> is_taken(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < told.size(); i += 2) {
+    const std::int32_t rank = told[i];
+    if (told[i + 1] != count || rank >= count) return false;
+    if (rank < 0) continue;
+    if (is_taken[static_cast<std::size_t>(rank)]) return false;
+    is_taken[static_cast<std::size_t>(rank)] = true;
+  }
+  // Which of those that are left, in their order.
+  int to_skip = 0, rank = own[0];
+  for (int i = 0; i < host.comm_rank(host.world()); ++i) to_skip += told[2 * static_cast<std::size_t>(i)] < 0;
+  for (int i = 0; own[0] < 0 && i < count; ++i) {
+    if (!is_taken[static_cast<std::size_t>(i)] && to_skip-- == 0) rank = i;
+  }
+  return host.comm_split(host.world(), 0, rank, comm) == host::success;
+}
+
+// What an agent serves: its memory, which is a dead one's where there is one. Null on failure, with the
+// reason.
+LeftMemory memory_for(const LifeOptions& options, int place, std::string* why) {
+  LeftMemory found;
+  if (options.again > 0) found = find_left_memory(options.job, place);
+  if (found.segment == nullptr)
+    found.segment =
+        AgentSegment::create(AgentSegment::name(options.job, place), {}, AgentSegment::standard_bytes, why);
+  return found;
 }
 
 }  // namespace
 
 std::string run(host::Host& host, const LifeOptions& options) {
   set_standard_float_control();
-  const AgentIdentity identity{.rank = host.comm_rank(host.world()),
-                               .agents = host.comm_size(host.world()),
-                               .process_id = getpid(),
-                               .channels = ChannelWork::channels_within(host.largest_tag())};
-  std::string why;
   if (options.has_soft_float && !is_soft_float_there()) return "this build is without SoftFloat";
-  const auto segment = AgentSegment::create(identity, AgentSegment::standard_bytes, &why);
-  std::unique_ptr<Meeting> meeting;
+  if (options.again > 0) end_agents_before(options.job, options.again);
+  std::string why;
+  const std::unique_ptr<Meeting> meeting = Meeting::open(options.job, &why);
+  LeftMemory memory;
+  if (meeting != nullptr) memory = memory_for(options, meeting->place(), &why);
+  const int channels = ChannelWork::channels_within(host.largest_tag());
   // Ranks find an agent everywhere, or nowhere.
-  std::uint64_t can = segment != nullptr && identity.channels > 0 ? 1 : 0;
+  std::uint64_t can = memory.segment != nullptr && channels > 0 ? 1 : 0;
   host.agree(&can, 1, host::AgreeOp::min, host.world());
   if (can == 0) return why.empty() ? "an agent of another node has no memory, or its MPI no tags" : why;
-  const CarrierGround ground{
-      .host = host, .comm = host.world(), .first_tag = ChannelWork::first_tag(identity.channels)};
-  const std::unique_ptr<Carrier> carrier = open_carrier(ground, options, segment->header());
-  meeting = Meeting::open(options.job, *segment, &why);
-  if (meeting == nullptr) return why;
-  return Agent(*carrier, ground, options, *segment, *meeting).live();
+  SegmentHeader& header = memory.segment->header();
+  host::Comm comm = host.world();
+  if (options.again > 0 && !restore_order(host, memory.is_left ? &header.agent : nullptr, &comm))
+    return "there are not as many agents as before";
+  header.agent = {.rank = host.comm_rank(comm),
+                  .agents = host.comm_size(comm),
+                  .process_id = getpid(),
+                  .channels = channels};
+  const CarrierGround ground{.host = host, .comm = comm, .first_tag = ChannelWork::first_tag(channels)};
+  const std::unique_ptr<Carrier> carrier = open_carrier(ground, options, header);
+  Works works;
+  if (options.again > 0) why = recover(*carrier, ground, options.has_soft_float, memory, &works);
+  if (!why.empty()) return why;
+  meeting->receive(*memory.segment, memory.holders);
+  if (options.tell_ready && header.agent.rank == 0) options.tell_ready();
+  return Agent(*carrier, ground, options, *memory.segment, *meeting, std::move(works)).live();
 }
 
 }  // namespace unisono::agents

@@ -20,10 +20,15 @@ void say_why(std::string* why, const char* what) {
 
 }  // namespace
 
-std::unique_ptr<AgentSegment> AgentSegment::create(const AgentIdentity& agent, std::size_t bytes,
-                                                   std::string* why) {
+std::string AgentSegment::name(const std::string& job, int place) {
+  constexpr std::size_t most_characters = 200;  // the kernel takes 249 for all
+  return "unisono-agent-" + std::to_string(place) + "-" + job.substr(0, most_characters);
+}
+
+std::unique_ptr<AgentSegment> AgentSegment::create(const std::string& name, const AgentIdentity& agent,
+                                                   std::size_t bytes, std::string* why) {
   std::unique_ptr<AgentSegment> made(new AgentSegment);
-  const int descriptor = memfd_create("unisono-agent", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int descriptor = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) {
     say_why(why, "memfd_create");
     return nullptr;
@@ -43,12 +48,11 @@ std::unique_ptr<AgentSegment> AgentSegment::create(const AgentIdentity& agent, s
 
 std::unique_ptr<AgentSegment> AgentSegment::open(int descriptor, std::string* why) {
   std::unique_ptr<AgentSegment> opened(new AgentSegment);
+  opened->descriptor_ = descriptor;
   const int seals = fcntl(descriptor, F_GET_SEALS);
   const bool is_kept = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
   if (!is_kept) *why = "what the agent has handed out is not its memory";
-  const bool is_open = is_kept && opened->map(descriptor, why);
-  close(descriptor);
-  if (!is_open) return nullptr;
+  if (!is_kept || !opened->map(descriptor, why)) return nullptr;
   if (opened->header().magic != magic) {
     *why = "the agent's memory is of another version";
     return nullptr;
@@ -74,12 +78,19 @@ bool AgentSegment::map(int descriptor, std::string* why) {
   }
   memory_ = static_cast<char*>(mapped);
   bytes_ = static_cast<std::size_t>(status.st_size);
+  inode_ = status.st_ino;
   return true;
 }
 
 AgentSegment::~AgentSegment() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
-  if (descriptor_ >= 0) close(descriptor_);
+  // Where it could not be mapped it is known to be what was handed over.
+  if (descriptor_ >= 0 && (memory_ == nullptr || is_same(descriptor_))) close(descriptor_);
+}
+
+bool AgentSegment::is_same(int descriptor) const {
+  struct stat status {};
+  return fcntl(descriptor, F_GET_SEALS) >= 0 && fstat(descriptor, &status) == 0 && status.st_ino == inode_;
 }
 
 std::int64_t AgentSegment::reserve(std::size_t bytes) const {

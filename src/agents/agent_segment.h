@@ -34,6 +34,9 @@ struct ChannelPlace {
   std::uint64_t offset, bytes;      // of its memory in the segment
 };
 
+// `agent`: it can do no more for this job's calls, but who comes after it may. `job`: nobody can.
+enum class Failure : std::uint32_t { none, agent, job };
+
 // The beginning of the segment. Zero-filled is its initial state.
 struct SegmentHeader {
   std::uint64_t magic;
@@ -41,8 +44,8 @@ struct SegmentHeader {
   alignas(64) shm::Doorbell bell;  // the agent sleeps here when there is nothing to do
   // Places that were opened or closed: where this has changed the agent looks at them.
   alignas(64) std::atomic<std::uint32_t> changes;
-  std::atomic<std::uint32_t> choosing;            // one rank at a time looks for a free place
-  std::atomic<std::uint32_t> has_failed;          // the agent has no more to do with this job's calls
+  std::atomic<std::uint32_t> choosing;  // one rank at a time looks for a free place
+  std::atomic<Failure> failure;
   std::atomic<std::uint32_t> has_carrier_failed;  // agents that are started again take `mpi`
   char carrier[16];                               // what the agents go by between nodes
   char why_not_carrier[160];  // what was asked for does not serve, for this reason; empty: it does
@@ -54,10 +57,12 @@ class AgentSegment {
  public:
   static constexpr std::size_t standard_bytes = std::size_t{256} << 20;  // taken when they are touched
 
+  // The name that the kernel shows, by which who comes after a dead agent finds it.
+  static std::string name(const std::string& job, int place);
   // Null on failure, with the reason.
-  static std::unique_ptr<AgentSegment> create(const AgentIdentity& agent, std::size_t bytes,
-                                              std::string* why);
-  // What another process has made. The descriptor is closed.
+  static std::unique_ptr<AgentSegment> create(const std::string& name, const AgentIdentity& agent,
+                                              std::size_t bytes, std::string* why);
+  // What another process has made. The descriptor is kept: who comes after that process takes it over.
   static std::unique_ptr<AgentSegment> open(int descriptor, std::string* why);
   ~AgentSegment();
   AgentSegment(const AgentSegment&) = delete;
@@ -71,7 +76,9 @@ class AgentSegment {
   // Room for a channel, -1 where there is none. What it holds is what others have left there.
   std::int64_t reserve(std::size_t bytes) const;
   void release(std::int64_t offset) const;
-  int descriptor() const { return descriptor_; }  // of the one that made it
+  int descriptor() const { return descriptor_; }
+  // Of the same memory?
+  bool is_same(int descriptor) const;
 
  private:
   AgentSegment() = default;
@@ -81,6 +88,7 @@ class AgentSegment {
   char* memory_ = nullptr;
   std::size_t bytes_ = 0;
   int descriptor_ = -1;
+  std::uint64_t inode_ = 0;  // the program may close the descriptor, and have its number anew
 };
 
 }  // namespace unisono::agents

@@ -82,10 +82,16 @@ ChannelWork::ChannelWork(Carrier& carrier, const CarrierGround& ground, bool has
   for (std::size_t i = 0; i < operations_.size(); ++i) operations_[i].number = i == 0 ? window : i;
 }
 
+void ChannelWork::take_up(std::uint64_t number, bool is_again) {
+  operations_[number % window].number = number;
+  operations_[number % window].is_again = is_again;
+}
+
 bool ChannelWork::go_on(std::string* why) {
+  if (closing_ == Closing::given_up) return false;
   bool has_gone_on = false;
   for (Pending& operation : operations_) has_gone_on = go_on(&operation, why) || has_gone_on;
-  return (closing_ != Closing::no && !has_gone_on && go_on_closing()) || has_gone_on;
+  return (closing_ >= Closing::wanted && !has_gone_on && go_on_closing()) || has_gone_on;
 }
 
 bool ChannelWork::go_on(Pending* operation, std::string* why) {
@@ -145,18 +151,16 @@ bool ChannelWork::have_all_come(Pending* operation) const {
 }
 
 // What ranks say is looked at once, and used from the copy.
-bool ChannelWork::read(Pending* operation) {
-  const Descriptor& what = operation->what;
+bool ChannelWork::is_sensible(const Pending& operation) const {
+  const Descriptor& what = operation.what;
   if (what.schedule >= most_schedules || static_cast<int>(what.operation) >= operation_count ||
       what.element > ElementType::derived || what.op > ReduceOp::host)
     return false;
-  if (what.count * element_bytes(what.element) > most_bytes) return false;
-  for (int rank = 1; rank < shape_.ranks; ++rank) {
-    const Descriptor& other = memory_.line(operation->number, rank).descriptor;
-    if (other.operation != what.operation || other.count != what.count || other.element != what.element ||
-        other.op != what.op)
-      return false;
-  }
+  return what.count * element_bytes(what.element) <= most_bytes;
+}
+
+bool ChannelWork::read_schedule(Pending* operation) {
+  const Descriptor& what = operation->what;
   ReadSchedule& read = schedules_[what.schedule];
   const Schedule& kept = memory_.schedule(what.schedule);
   if (read.compiled == nullptr || read.version != what.schedule_version) {
@@ -170,16 +174,46 @@ bool ChannelWork::read(Pending* operation) {
 }
 
 void ChannelWork::begin(Pending* operation) {
-  const std::uint64_t number = operation->number;
-  operation->what = memory_.answer(number).what = memory_.line(number, 0).descriptor;
   ++under_way_;
+  Answer& answered = memory_.answer(operation->number);
+  const bool is_answered = memory_.is_answered(operation->number);
+  operation->what = is_answered ? answered.what : memory_.line(operation->number, 0).descriptor;
+  if (is_answered && !operation->is_again) return confirm(operation);
   bool is_started = false;
   try {
-    is_started = read(operation) && start(operation);
+    is_started = is_answered ? begin_again(operation) : begin_new(operation);
   } catch (const std::invalid_argument&) {  // of the compiler
   }
   operation->state = Pending::State::running;
+  operation->is_again = false;
   if (!is_started) answer(operation, bad_call);
+}
+
+bool ChannelWork::begin_new(Pending* operation) {
+  const Descriptor& what = operation->what;
+  memory_.answer(operation->number).what = what;
+  if (!is_sensible(*operation)) return false;
+  for (int rank = 1; rank < shape_.ranks; ++rank) {
+    const Descriptor& other = memory_.line(operation->number, rank).descriptor;
+    if (other.operation != what.operation || other.count != what.count || other.element != what.element ||
+        other.op != what.op)
+      return false;
+  }
+  return read_schedule(operation) && start(operation);
+}
+
+// A reduce, of which the root has no result. The ranks of this node may have brought other things since.
+bool ChannelWork::begin_again(Pending* operation) {
+  const Descriptor& what = operation->what;
+  if (!is_sensible(*operation) || !read_schedule(operation)) return false;
+  const Kernel kernel = kernel_of(what);
+  if (kernel == nullptr) return false;
+  const std::size_t bytes = element_bytes(what.element);
+  post(*operation, {.input = memory_.data(operation->number, what.count * bytes),
+                    .elements = what.count,
+                    .element_bytes = bytes,
+                    .combine = {.element_bytes = bytes, .kernel = kernel}});
+  return true;
 }
 
 const void* ChannelWork::operand(const Pending& operation, int rank, std::size_t bytes) const {
@@ -235,15 +269,20 @@ bool ChannelWork::start(Pending* operation) {
   } else if (moves_data(what.operation)) {
     return false;
   }
-  team_->post({.number = operation->number,
+  post(*operation, data);
+  return true;
+}
+
+void ChannelWork::post(const Pending& operation, const schedule::Data& data) {
+  const Descriptor& what = operation.what;
+  team_->post({.number = operation.number,
                .operation = what.operation,
                .element = what.element,
                .op = what.op,
                .needs_kernel = has_soft_float_ && is_soft_type(what.element),
-               .compiled = operation->compiled.get(),
-               .root = root,
+               .compiled = operation.compiled.get(),
+               .root = operation.compiled->problem.root,
                .data = data});
-  return true;
 }
 
 void ChannelWork::answer(Pending* operation, int error) {

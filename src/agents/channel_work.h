@@ -29,21 +29,33 @@ class ChannelWork {
   // none of its calls any more *why says so.
   bool go_on(std::string* why);
   bool has_work() const { return under_way_ != 0 || closing_ == Closing::wanted; }
+  const std::vector<int>& agents() const { return agents_; }  // of each node
+  int own_node() const { return shape_.own_node; }
+  const ChannelMemory& memory() const { return memory_; }
   // Its ranks have left it.
-  void close() { closing_ = std::max(closing_, Closing::wanted); }
+  void close() {
+    closing_ = closing_ == Closing::given_up ? Closing::done : std::max(closing_, Closing::wanted);
+  }
   // All ranks of all nodes have left it: its place is free.
   bool is_closed() const { return closing_ == Closing::done; }
   // Tags for so many channels.
   static int channels_within(std::int64_t largest_tag);
   static int first_tag(int place);  // of the channel's team
 
+  // Where other agents have begun it: the operation at which its place of the window goes on. It may be
+  // answered already; `is_again`: it is made once more, by what this node has kept of it.
+  void take_up(std::uint64_t number, bool is_again);
+  // Nobody can go on with it.
+  void give_up() { closing_ = Closing::given_up; }
+
  private:
-  enum class Closing : std::uint8_t { no, wanted, under_way, done };
+  enum class Closing : std::uint8_t { no, given_up, wanted, under_way, done };
   struct Pending {
     enum class State : std::uint8_t { posted, running, confirming };
     std::uint64_t number = 0;     // the next one at this place of the window
     int arrived = 0;              // ranks 0 .. arrived - 1 have posted it
     State state = State::posted;  // not yet, by all
+    bool is_again = false;
     Descriptor what;
     Confirmation confirmation;
     std::shared_ptr<const schedule::Compiled> compiled;
@@ -60,10 +72,14 @@ class ChannelWork {
   Kernel kernel_of(const Descriptor& what) const;
   bool have_all_come(Pending* operation) const;
   void begin(Pending* operation);
+  bool begin_new(Pending* operation);
+  bool begin_again(Pending* operation);
   bool is_over(Pending* operation, std::string* why);
-  bool read(Pending* operation);
+  bool is_sensible(const Pending& operation) const;
+  bool read_schedule(Pending* operation);
   const void* operand(const Pending& operation, int rank, std::size_t bytes) const;
   bool start(Pending* operation);
+  void post(const Pending& operation, const schedule::Data& data);
   const void* join(Pending* operation, std::size_t bytes);
   void answer(Pending* operation, int error);
   void confirm(Pending* operation);

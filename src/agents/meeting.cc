@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -65,8 +66,7 @@ bool hand_out(int socket, int descriptor) {
 
 }  // namespace
 
-std::unique_ptr<Meeting> Meeting::open(const std::string& job, const AgentSegment& segment,
-                                       std::string* why) {
+std::unique_ptr<Meeting> Meeting::open(const std::string& job, std::string* why) {
   const int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   for (int place = 0; listening >= 0 && place < most_places; ++place) {
     const meeting::Address address(job, place);
@@ -75,15 +75,23 @@ std::unique_ptr<Meeting> Meeting::open(const std::string& job, const AgentSegmen
       break;
     }
     if (listen(listening, SOMAXCONN) != 0) break;
-    return std::unique_ptr<Meeting>(new Meeting(segment, listening, place));
+    return std::unique_ptr<Meeting>(new Meeting(listening, place));
   }
   *why = std::string("a socket for an agent: ") + std::strerror(errno);
   if (listening >= 0) close(listening);
   return nullptr;
 }
 
-Meeting::Meeting(const AgentSegment& segment, int socket, int place)
-    : segment_(segment), socket_(socket), place_(place), stop_(eventfd(0, EFD_CLOEXEC)) {
+Meeting::Meeting(int socket, int place) : socket_(socket), place_(place), stop_(eventfd(0, EFD_CLOEXEC)) {}
+
+void Meeting::receive(const AgentSegment& segment, const std::vector<int>& holders) {
+  segment_ = &segment;
+  for (const int process : holders) {
+    const int watched = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    if (watched >= 0) guests_.push_back({.socket = watched, .is_received = true, .process = process});
+  }
+  present_.store(static_cast<int>(guests_.size()), std::memory_order_release);
+  arrived_.store(static_cast<int>(guests_.size()), std::memory_order_release);
   // Signals are for the agent's own thread.
   sigset_t all, before;
   sigfillset(&all);
@@ -96,7 +104,7 @@ Meeting::~Meeting() {
   const std::uint64_t one = 1;
   while (write(stop_, &one, sizeof one) < 0 && errno == EINTR) {
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   for (const Guest& guest : guests_) close(guest.socket);
   close(socket_);
   close(stop_);
@@ -115,7 +123,7 @@ void Meeting::run() {
     }
     if (watched[0].revents != 0) return;
     for (std::size_t i = 0; i < guests_.size(); ++i) {
-      if (watched[i + 2].revents != 0 && !serve(&guests_[i])) leave(&guests_[i]);
+      if (watched[i + 2].revents != 0 && guests_[i].socket >= 0 && !serve(&guests_[i])) leave(&guests_[i]);
     }
     std::erase_if(guests_, [](const Guest& guest) { return guest.socket < 0; });
     if (watched[1].revents != 0) receive_new();
@@ -134,6 +142,7 @@ void Meeting::receive_new() {
 
 // False where it has left, or has no business here.
 bool Meeting::serve(Guest* guest) {
+  if (guest->process >= 0) return false;
   meeting::Greeting said;
   const ssize_t bytes = recv(guest->socket, &said, sizeof said, MSG_DONTWAIT);
   if (bytes < 0) return errno == EAGAIN || errno == EINTR;
@@ -141,7 +150,18 @@ bool Meeting::serve(Guest* guest) {
   guest->is_received = true;
   present_.fetch_add(1, std::memory_order_acq_rel);
   arrived_.fetch_add(1, std::memory_order_acq_rel);
-  return hand_out(guest->socket, segment_.descriptor());
+  take_for_holder(*guest);
+  return hand_out(guest->socket, segment_->descriptor());
+}
+
+// Who was known by what it holds has come.
+void Meeting::take_for_holder(const Guest& guest) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (getsockopt(guest.socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return;
+  for (Guest& other : guests_) {
+    if (other.process == peer.pid && other.socket >= 0) leave(&other);
+  }
 }
 
 void Meeting::leave(Guest* guest) {
@@ -149,7 +169,7 @@ void Meeting::leave(Guest* guest) {
   guest->socket = -1;
   if (!guest->is_received) return;
   present_.fetch_sub(1, std::memory_order_acq_rel);
-  shm::ring(&segment_.header().bell);  // the agent may be through
+  shm::ring(&segment_->header().bell);  // the agent may be through
 }
 
 }  // namespace unisono::agents

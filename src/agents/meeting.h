@@ -18,62 +18,6 @@ namespace unisono::agents {
 // `place`: agents of one job that share a machine, as pretended nodes have them, have places 0, 1, 2 ...
 inline constexpr int most_places = 64;
 
-// Of the agent. A thread receives the ranks.
-class Meeting {
- public:
-  // At the first free place. Null on failure, with the reason.
-  static std::unique_ptr<Meeting> open(const std::string& job, const AgentSegment& segment, std::string* why);
-  ~Meeting();
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
-
-  int place() const { return place_; }
-  // Ranks that are here, and all that ever came.
-  int present() const { return present_.load(std::memory_order_acquire); }
-  int arrived() const { return arrived_.load(std::memory_order_acquire); }
-
- private:
-  struct Guest {
-    int socket = -1;
-    bool is_received = false;
-  };
-  Meeting(const AgentSegment& segment, int socket, int place);
-  void run();
-  void receive_new();
-  bool serve(Guest* guest);
-  void leave(Guest* guest);
-
-  const AgentSegment& segment_;
-  const int socket_, place_;
-  int stop_ = -1;              // an eventfd
-  std::vector<Guest> guests_;  // of the thread
-  std::atomic<int> present_{0}, arrived_{0};
-  std::thread thread_;
-};
-
-// Of a rank.
-class Connection {
- public:
-  // Waits so long at most until the agent is there. Null on failure, with the reason.
-  static std::unique_ptr<Connection> open(const std::string& job, int place, double longest_s,
-                                          std::string* why);
-  ~Connection();
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  const AgentSegment& segment() const { return *segment_; }
-  // Has the agent gone? One system call.
-  bool is_lost() const;
-
- private:
-  Connection(int socket, std::unique_ptr<AgentSegment> segment);
-  bool holds_socket() const;
-
-  int socket_;
-  std::uint64_t inode_ = 0;  // of the socket: the program may close it, and have its number anew
-  std::unique_ptr<AgentSegment> segment_;
-};
-
 // What both sides need.
 namespace meeting {
 
@@ -93,4 +37,85 @@ struct Address {
 bool is_of_this_user(int socket);
 
 }  // namespace meeting
+
+// Of the agent. A thread receives the ranks.
+class Meeting {
+ public:
+  // At the first free place. Null on failure, with the reason. Ranks that come wait until they are received.
+  static std::unique_ptr<Meeting> open(const std::string& job, std::string* why);
+  // Hands out this memory from now on. `holders` are processes that have it already, from an agent that has
+  // died: they are here until they end, or come and leave.
+  void receive(const AgentSegment& segment, const std::vector<int>& holders = {});
+  ~Meeting();
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+  int place() const { return place_; }
+  // Ranks that are here, and all that ever came.
+  int present() const { return present_.load(std::memory_order_acquire); }
+  int arrived() const { return arrived_.load(std::memory_order_acquire); }
+
+ private:
+  struct Guest {
+    int socket = -1;
+    bool is_received = false;
+    int process = -1;  // that holds the memory and has not come; the socket is its pidfd then
+  };
+  Meeting(int socket, int place);
+  void run();
+  void receive_new();
+  bool serve(Guest* guest);
+  void leave(Guest* guest);
+  void take_for_holder(const Guest& guest);
+
+  const AgentSegment* segment_ = nullptr;
+  const int socket_, place_;
+  int stop_ = -1;              // an eventfd
+  std::vector<Guest> guests_;  // of the thread
+  std::atomic<int> present_{0}, arrived_{0};
+  std::thread thread_;
+};
+
+// A socket by its number, which the program may close, and have anew for something else.
+class KnownSocket {
+ public:
+  KnownSocket() = default;
+  explicit KnownSocket(int number);  // owned from now on
+  KnownSocket(KnownSocket&& other) noexcept;
+  KnownSocket& operator=(KnownSocket&& other) noexcept;
+  ~KnownSocket();
+  int number() const { return number_; }  // -1: none
+  bool is_there() const;
+
+ private:
+  int number_ = -1;
+  std::uint64_t inode_ = 0;
+};
+
+// Of a rank. One thread at a time.
+class Connection {
+ public:
+  // Waits so long at most until the agent is there. Null on failure, with the reason.
+  static std::unique_ptr<Connection> open(const std::string& job, int place, double longest_s,
+                                          std::string* why);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  const AgentSegment& segment() const { return *segment_; }
+  // Has the agent gone? One system call.
+  bool is_lost() const;
+  // A step towards the agent that has taken over the memory of one that has gone; never waits. True: it is
+  // met.
+  bool meet_again();
+
+ private:
+  Connection(const meeting::Address& address, int socket, std::unique_ptr<AgentSegment> segment);
+
+  const meeting::Address address_;
+  KnownSocket socket_;
+  KnownSocket calling_;  // that has not been answered yet
+  std::unique_ptr<AgentSegment> segment_;
+};
+
 }  // namespace unisono::agents

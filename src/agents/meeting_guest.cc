@@ -52,9 +52,9 @@ bool is_answered(int socket, double deadline_s) {
   }
 }
 
-// A socket to the agent, where one listens.
-int call_at(const meeting::Address& address) {
-  const int calling = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+// A socket to the agent, where one listens. `flags` of the socket.
+int call_at(const meeting::Address& address, int flags = 0) {
+  const int calling = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
   if (calling < 0) return -1;
   if (connect(calling, reinterpret_cast<const sockaddr*>(address.bytes), address.length) == 0) return calling;
   const int error = errno;
@@ -63,61 +63,100 @@ int call_at(const meeting::Address& address) {
   return -1;
 }
 
+bool greet(int socket) {
+  const meeting::Greeting greeting = meeting::own_greeting();
+  return meeting::is_of_this_user(socket) &&
+         send(socket, &greeting, sizeof greeting, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof greeting;
+}
+
+// What an agent hands out that listens there. Where one is gone before it has answered another one may come.
+std::unique_ptr<AgentSegment> call(const meeting::Address& address, double deadline_s, int* calling,
+                                   std::string* why) {
+  *why = "no agent of this job answers on this node";
+  for (constexpr timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000}; *calling < 0;
+       nanosleep(&pause, nullptr)) {
+    *calling = call_at(address);
+    if (*calling < 0) {
+      if (now_s() < deadline_s) continue;
+      return nullptr;
+    }
+    if (!greet(*calling) || !is_answered(*calling, deadline_s)) {
+      *why = "the agent does not answer";
+    } else if (const int descriptor = receive_descriptor(*calling, why); descriptor >= 0) {
+      return AgentSegment::open(descriptor, why);
+    }
+    if (now_s() >= deadline_s) return nullptr;
+    close(*calling);
+    *calling = -1;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-std::unique_ptr<Connection> Connection::open(const std::string& job, int place, double longest_s,
-                                             std::string* why) {
-  const double deadline_s = now_s() + longest_s;
-  const meeting::Address address(job, place);
-  int calling = call_at(address);
-  while (calling < 0 && now_s() < deadline_s) {
-    constexpr timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000};
-    nanosleep(&pause, nullptr);
-    calling = call_at(address);
-  }
-  if (calling < 0) {
-    *why = "no agent of this job answers on this node";
-    return nullptr;
-  }
-  const meeting::Greeting greeting = meeting::own_greeting();
-  const bool is_said = meeting::is_of_this_user(calling) &&
-                       send(calling, &greeting, sizeof greeting, MSG_NOSIGNAL) == sizeof greeting;
-  std::unique_ptr<AgentSegment> segment;
-  if (!is_said || !is_answered(calling, deadline_s)) {
-    *why = "the agent does not answer";
-  } else if (const int descriptor = receive_descriptor(calling, why); descriptor >= 0) {
-    segment = AgentSegment::open(descriptor, why);
-  }
-  if (segment == nullptr) {
-    close(calling);
-    return nullptr;
-  }
-  return std::unique_ptr<Connection>(new Connection(calling, std::move(segment)));
+KnownSocket::KnownSocket(int number) : number_(number) {
+  struct stat status {};
+  if (fstat(number_, &status) == 0) inode_ = status.st_ino;
 }
 
-Connection::Connection(int socket, std::unique_ptr<AgentSegment> segment)
-    : socket_(socket), segment_(std::move(segment)) {
-  struct stat status {};
-  if (fstat(socket_, &status) == 0) inode_ = status.st_ino;
-}
+KnownSocket::KnownSocket(KnownSocket&& other) noexcept
+    : number_(std::exchange(other.number_, -1)), inode_(other.inode_) {}
 
-bool Connection::holds_socket() const {
-  struct stat status {};
-  return fstat(socket_, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == inode_;
+KnownSocket& KnownSocket::operator=(KnownSocket&& other) noexcept {
+  std::swap(number_, other.number_);
+  std::swap(inode_, other.inode_);
+  return *this;
 }
 
 // Children of this process may hold the socket still: the agent hears of the end all the same.
-Connection::~Connection() {
-  if (!holds_socket()) return;
-  shutdown(socket_, SHUT_RDWR);
-  close(socket_);
+KnownSocket::~KnownSocket() {
+  if (!is_there()) return;
+  shutdown(number_, SHUT_RDWR);
+  close(number_);
 }
+
+bool KnownSocket::is_there() const {
+  struct stat status {};
+  return number_ >= 0 && fstat(number_, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == inode_;
+}
+
+std::unique_ptr<Connection> Connection::open(const std::string& job, int place, double longest_s,
+                                             std::string* why) {
+  const meeting::Address address(job, place);
+  int calling = -1;
+  auto segment = call(address, now_s() + longest_s, &calling, why);
+  if (segment != nullptr)
+    return std::unique_ptr<Connection>(new Connection(address, calling, std::move(segment)));
+  if (calling >= 0) close(calling);
+  return nullptr;
+}
+
+Connection::Connection(const meeting::Address& address, int socket, std::unique_ptr<AgentSegment> segment)
+    : address_(address), socket_(socket), segment_(std::move(segment)) {}
+
+Connection::~Connection() = default;
 
 bool Connection::is_lost() const {
   char byte = 0;
-  const ssize_t bytes = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t bytes = recv(socket_.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   const bool is_over = bytes == 0 || (bytes < 0 && (errno == ECONNRESET || errno == EPIPE));
-  return is_over && holds_socket();
+  return is_over && socket_.is_there();
+}
+
+bool Connection::meet_again() {
+  if (!calling_.is_there()) {
+    calling_ = KnownSocket(call_at(address_, SOCK_NONBLOCK));
+    if (calling_.is_there() && !greet(calling_.number())) calling_ = KnownSocket();
+    return false;
+  }
+  if (!is_answered(calling_.number(), 0)) return false;
+  std::string why;
+  const int descriptor = receive_descriptor(calling_.number(), &why);
+  const bool is_met = descriptor >= 0 && segment_->is_same(descriptor);
+  if (descriptor >= 0) ::close(descriptor);
+  if (is_met) socket_ = std::move(calling_);
+  calling_ = KnownSocket();
+  return is_met;
 }
 
 }  // namespace unisono::agents

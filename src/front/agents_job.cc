@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <random>
 
+#include "agents/agent.h"
 #include "agents/soft_float.h"
 #include "base/shown.h"
 #include "launch/agent_command.h"
@@ -15,6 +16,7 @@ namespace unisono::front {
 namespace {
 
 constexpr std::size_t most_lines = 30;
+constexpr int most_starts_again = 5;
 constexpr int most_on_a_node = 64;  // so many places there are to meet (agents/meeting.h)
 
 // Lines of what a launcher has said, each marked.
@@ -71,18 +73,34 @@ AgentsJob::AgentsJob(const RunLine& line, const Options& options, const launch::
     made.obstacle = "option agents_float asks for SoftFloat, and this build of Unisono is without it";
   if (made.obstacle.empty()) {
     command_ = std::move(made.words);
-    companion_ = std::make_unique<Companion>(command_, [this](const std::string& how) { tell_failure(how); });
+    companion_ =
+        std::make_unique<Companion>(command_, [this](const std::string& how) { return after_failure(how); });
     return;
   }
   why_not_ = "this job can have no agents: " + made.obstacle;
   if (is_on_command_line(line)) throw launch::UsageError(why_not_ + ". Leave out --agents.");
 }
 
-void AgentsJob::tell_failure(const std::string& how) const {
+// They are started again where they can have begun something: what cannot start at all does so no better the
+// second time.
+std::optional<launch::Words> AgentsJob::after_failure(const std::string& how) {
+  const bool have_begun = starts_ > 1 || companion_->said().find(agents::ready_words) != std::string::npos;
+  if (have_begun && starts_ <= most_starts_again) {
+    const std::string number = std::to_string(starts_++);
+    std::fprintf(stderr, "%s\n",
+                 shown("unisono: the job's agents have died: " + how +
+                       ". They are started again, and take over what was under way (" + number + " of " +
+                       std::to_string(most_starts_again) + " times).")
+                     .c_str());
+    launch::Words words = command_;
+    words.insert(words.end(), {"--again", number});
+    return words;
+  }
   const std::string text = "unisono: the job's agents are gone: " + how +
                            ". Where it has not met them the job goes on without. What was said there:";
   std::fprintf(stderr, "%s\n", shown(text).c_str());
   print_said(companion_->said());
+  return std::nullopt;
 }
 
 void AgentsJob::show_said() const {

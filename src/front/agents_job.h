@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/options.h"
@@ -33,9 +34,10 @@ class AgentsJob {
   void show_said() const;
 
  private:
-  void tell_failure(const std::string& how) const;
+  std::optional<launch::Words> after_failure(const std::string& how);
 
   launch::Words command_;
+  int starts_ = 1;
   std::string why_not_;
   std::unique_ptr<Companion> companion_;
 };

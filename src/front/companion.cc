@@ -16,15 +16,15 @@
 namespace unisono::front {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // An orderly end first; launchers then take their time to end what they have started.
 constexpr int own_end_ms = 1500, terminated_ms = 4000;
+// Whatever fails at once does so not more often.
+constexpr auto shortest_life = std::chrono::milliseconds(500);
 constexpr std::size_t most_said_bytes = std::size_t{1} << 16;
 
 }  // namespace
 
-Companion::Companion(launch::Words words, std::function<void(const std::string&)> on_failure)
+Companion::Companion(launch::Words words, OnFailure on_failure)
     : words_(std::move(words)), on_failure_(std::move(on_failure)) {}
 
 Companion::~Companion() {
@@ -33,29 +33,51 @@ Companion::~Companion() {
 }
 
 void Companion::start(const sigset_t& signals) {
+  signals_ = signals;
+  start();
+}
+
+void Companion::start() {
+  started_ = Clock::now();
+  is_due_ = false;
   int input[2];
-  if (::pipe2(input, O_CLOEXEC) != 0) return on_failure_(::strerror(errno));
+  if (::pipe2(input, O_CLOEXEC) != 0) return fail(::strerror(errno));
   input_ = input[1];
+  if (output_ >= 0) ::close(output_);
   output_ = ::memfd_create("unisono-said", MFD_CLOEXEC);
   if (output_ >= 0) ::fcntl(output_, F_SETFL, O_APPEND);
   const Child child =
-      front::start(words_, {.signals = signals, .input = input[0], .output = output_, .is_apart = true});
+      front::start(words_, {.signals = signals_, .input = input[0], .output = output_, .is_apart = true});
   ::close(input[0]);
   process_ = child.failure == 0 ? child.process : -1;
-  if (child.failure != 0) on_failure_(words_[0] + ": " + ::strerror(child.failure));
+  if (child.failure == 0) return;
+  close_input();
+  fail(words_[0] + ": " + ::strerror(child.failure));
+}
+
+void Companion::fail(const std::string& how) {
+  auto again = on_failure_(how);
+  if (!again) return;
+  words_ = std::move(*again);
+  is_due_ = true;
 }
 
 void Companion::take(int status) {
   process_ = -1;
   close_input();
   if (is_ending_ || status == 0) return;
-  on_failure_(WIFSIGNALED(status) ? words_[0] + " was killed by signal " + std::to_string(WTERMSIG(status))
-                                  : words_[0] + " ended with status " + std::to_string(WEXITSTATUS(status)));
+  fail(WIFSIGNALED(status) ? words_[0] + " was killed by signal " + std::to_string(WTERMSIG(status))
+                           : words_[0] + " ended with status " + std::to_string(WEXITSTATUS(status)));
 }
 
-void Companion::look() {
+std::optional<timespec> Companion::look() {
   int status = 0;
   if (is_running() && ::waitpid(process_, &status, WNOHANG) == process_) take(status);
+  if (!is_due_ || is_ending_) return std::nullopt;
+  const auto left = std::chrono::nanoseconds(started_ + shortest_life - Clock::now()).count();
+  if (left > 0) return timespec{left / 1'000'000'000, left % 1'000'000'000};
+  start();
+  return is_due_ ? std::optional(timespec{0, 1'000'000}) : std::nullopt;
 }
 
 bool Companion::has_ended_within(int milliseconds) {

@@ -3,8 +3,10 @@
 // it says is kept. It reads a pipe of ours, at whose other end nothing is left when we are gone.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "launch/words.h"
@@ -13,28 +15,36 @@ namespace unisono::front {
 
 class Companion {
  public:
-  // `on_failure` is called once, where the command could not be started or does not end well before the job.
-  Companion(launch::Words words, std::function<void(const std::string& how)> on_failure);
+  // Called where the command could not be started or does not end well before the job. What it returns is
+  // started in its place.
+  using OnFailure = std::function<std::optional<launch::Words>(const std::string& how)>;
+  Companion(launch::Words words, OnFailure on_failure);
   ~Companion();
   Companion(const Companion&) = delete;
   Companion& operator=(const Companion&) = delete;
 
   void start(const sigset_t& signals);
-  // Has it ended? After each SIGCHLD.
-  void look();
+  // Has it ended? After each SIGCHLD, and when so much time has passed as the last one said, if it did.
+  std::optional<timespec> look();
   // Tells it to end, and sees to it that it does. SIGCHLD is blocked.
   void end();
-  // What it has said so far, but for what is longer than all that anybody reads.
+  // What it has said so far since it was last started, but for what is longer than all that anybody reads.
   std::string said() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   bool is_running() const { return process_ > 0; }
   bool has_ended_within(int milliseconds);
+  void start();
   void take(int status);
+  void fail(const std::string& how);
   void close_input();
 
   launch::Words words_;
-  std::function<void(const std::string&)> on_failure_;
+  OnFailure on_failure_;
+  sigset_t signals_{};
+  Clock::time_point started_;
+  bool is_due_ = false;  // to be started again
   int process_ = -1;
   int input_ = -1;   // our end of what it reads
   int output_ = -1;  // a file without a name

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "front/child.h"
 #include "launch/errors.h"
@@ -49,9 +50,9 @@ Outcome supervise(const launch::Words& words, Companion* beside) {
   Outcome outcome{0, 0, 0};
   int status = 0;
   while (::waitpid(child.process, &status, WNOHANG) == 0) {
-    if (beside != nullptr) beside->look();
+    const auto longest = beside != nullptr ? beside->look() : std::nullopt;
     siginfo_t received{};
-    const int number = ::sigwaitinfo(&watched, &received);
+    const int number = ::sigtimedwait(&watched, &received, longest ? &*longest : nullptr);
     if (number < 0 || number == SIGCHLD) continue;
     outcome.received = number;
     if (received.si_code != SI_KERNEL) ::kill(child.process, number);

@@ -14,6 +14,7 @@ struct UnisonoAgent {
   const char* job;                // the job's own name
   const char* carrier;            // what goes between nodes
   int has_soft_float;             // 1: it computes by SoftFloat
+  int again;                      // how often the job's agents were started before
   const unsigned char* must_end;  // 1: nobody needs it any more; another thread sets it
 };
 

@@ -23,8 +23,8 @@
 enum { most_libraries = 16, watch_ms = 500, grace_ms = 3000 };
 
 static const char usage[] =
-    "usage: unisono-agent --job NAME [--carrier NAME] [--cores LIST] [--float KIND] --mpi LIBRARY [--mpi "
-    "LIBRARY]...\n"
+    "usage: unisono-agent --job NAME [--carrier NAME] [--cores LIST] [--float KIND] [--again NUMBER] --mpi "
+    "LIBRARY [--mpi LIBRARY]...\n"
     "\n"
     "Part of `unisono run --agents`, which starts it; it does nothing by itself.\n";
 
@@ -33,6 +33,7 @@ struct Arguments {
   const char* carrier;
   const char* cores;  // "3,8-11"; NULL: any
   int has_soft_float;
+  int again;                              // how often the job's agents were started before
   const char* libraries[most_libraries];  // the first that can be loaded is used
   int library_count;
 };
@@ -46,7 +47,7 @@ __attribute__((noreturn)) static void fail(const char* problem) {
 }
 
 static struct Arguments parse(int count, char** words) {
-  struct Arguments parsed = {NULL, "mpi", NULL, 0, {NULL}, 0};
+  struct Arguments parsed = {NULL, "mpi", NULL, 0, 0, {NULL}, 0};
   for (int i = 1; i < count; i += 2) {
     const char* value = i + 1 < count ? words[i + 1] : NULL;
     if (value != NULL && strcmp(words[i], "--job") == 0) {
@@ -57,6 +58,8 @@ static struct Arguments parse(int count, char** words) {
       parsed.cores = value;
     } else if (value != NULL && strcmp(words[i], "--float") == 0) {
       parsed.has_soft_float = strcmp(value, "softfloat") == 0;
+    } else if (value != NULL && strcmp(words[i], "--again") == 0) {
+      parsed.again = atoi(value);
     } else if (value != NULL && strcmp(words[i], "--mpi") == 0 && parsed.library_count < most_libraries) {
       parsed.libraries[parsed.library_count++] = value;
     } else {
@@ -172,8 +175,8 @@ int main(int count, char** words) {
   UnisonoRunAgent* run = (UnisonoRunAgent*)dlsym(adapter, UNISONO_RUN_AGENT);
   if (run == NULL) fail("its adapter is of another version of Unisono");
   char problem[1024] = "";
-  const struct UnisonoAgent agent = {UNISONO_VERSION, arguments.job, arguments.carrier,
-                                     arguments.has_soft_float, &must_end};
+  const struct UnisonoAgent agent = {UNISONO_VERSION,          arguments.job,   arguments.carrier,
+                                     arguments.has_soft_float, arguments.again, &must_end};
   const int status = run(mpi, &agent, problem, sizeof problem);
   if (problem[0] != '\0') unisono_say("an agent has ended: %s", problem);
   return status;

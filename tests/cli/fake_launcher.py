@@ -28,6 +28,14 @@ def run_agents() -> int:
     if what == "fail":
         print(f"there is no node\n\x1b[2J{value}", file=sys.stderr)
         return 3
+    if what == "die":
+        # So often, and each time when all of them are there.
+        deaths = log.with_suffix(".deaths")
+        count = int(deaths.read_text()) if deaths.exists() else 0
+        if count < int(value):
+            deaths.write_text(str(count + 1))
+            print("all agents are there", flush=True)
+            return 3
     if what == "ignore":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(float(value))

@@ -236,6 +236,19 @@ class TestLife:
         assert "the job's agents are gone: mpirun ended with status 3." in answer.stderr
         assert "agents: there is no node\nagents: \\x1b[2J1\n" in answer.stderr
 
+    @pytest.mark.parametrize("deaths", [2, 9])
+    def test_started_again(self, stage: Stage, deaths: int) -> None:
+        """Up to five times, and not more often than each half second."""
+        environment = {"FAKE_DO": "start 0", "FAKE_AGENTS": f"die {deaths}"}
+        answer = stage.unisono("run", "--agents", "1", "mpirun", "sleep", "5", environment=environment)
+        assert answer.returncode == 0
+        count = min(deaths, 5)
+        told = [line for line in answer.stderr.splitlines() if "They are started again" in line]
+        assert [f"({number} of 5 times)" in line for number, line in enumerate(told, 1)] == [True] * count
+        assert ("the job's agents are gone: mpirun ended with status 3." in answer.stderr) == (deaths > 5)
+        assert stage.agents()["words"][-2:] == ["--again", str(count)]
+        assert stage.log.with_suffix(".deaths").read_text() == str(min(deaths, 6))
+
     def test_does_not_end(self, stage: Stage) -> None:
         begin = time.monotonic()
         environment = {"FAKE_DO": "start 0", "FAKE_AGENTS": "ignore 30"}

@@ -5,6 +5,7 @@
 // complete. A deadlock does not hang: it is reported with what every rank waits for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,8 @@ struct Options {
   int failing_rank = -1;  // this rank's isend number `failing_isend` (from 0) ...
   int failing_isend = 0;
   int failing_code = 77;  // ... returns this code and sends nothing
+  // So many steps later (messages, ends of requests, collectives) all calls throw Stopped; 0: never.
+  std::atomic<int>* steps_left = nullptr;
 };
 
 // Error codes of the fake's own.

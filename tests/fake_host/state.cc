@@ -41,6 +41,13 @@ void State::check_stopped() const {
   if (!stop_reason.empty()) throw Stopped(stop_reason);
 }
 
+void State::note_activity() {
+  ++activity;
+  if (options.steps_left == nullptr || *options.steps_left == 0 || --*options.steps_left != 0) return;
+  stop_reason = "all of its steps are done";
+  changed.notify_all();
+}
+
 int State::draw_delay(int rank) {
   if (options.max_delay == 0) return 0;
   return static_cast<int>(ranks[rank].random() % (options.max_delay + 1));

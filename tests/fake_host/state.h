@@ -125,7 +125,7 @@ struct State {
   host::Comm add_comm(const std::vector<int>& members);
   CommState& comm(host::Comm which);
   void check_stopped() const;
-  void note_activity() { ++activity; }
+  void note_activity();
   int draw_delay(int rank);
   std::size_t take_slot(int rank);
   // Brings the rank's part of the communicator's next collective.

@@ -12,13 +12,13 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import harness
 import job
 import mpis
 import pytest
+from agent_jobs import AGENT, WITH_AGENTS, Running, is_at_work
 from harness import Cluster, compile_program
 from mpis import Layout, Mpi
 from test_command import COMMAND, environment
@@ -27,53 +27,6 @@ pytestmark = [
     pytest.mark.each_library,
     pytest.mark.skipif(not harness.TOOL.is_file(), reason=f"{harness.TOOL} is not built"),
 ]
-
-AGENT = harness.BUILD / "bin/unisono-agent"
-WITH_AGENTS = [*COMMAND, "--agents", "1"]
-
-
-@dataclass
-class Running:
-    """A job with agents that is under way."""
-
-    process: subprocess.Popen[bytes]
-    mark: str
-    folder: Path
-
-    def processes(self, program: Path) -> list[int]:
-        """Those that run the program; not the launchers that have its name in their command lines."""
-        return [
-            number
-            for number, command in job.marked_processes(self.mark).items()
-            if command.startswith(str(program))
-        ]
-
-    def agents(self) -> list[int]:
-        return self.processes(AGENT)
-
-    def launchers(self) -> list[int]:
-        """The two launchers: children of the command."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [int(child) for child in children]
-
-    def launcher_of_agents(self) -> int:
-        """It leads a group of its own."""
-        (found,) = [number for number in self.launchers() if os.getpgid(number) == number]
-        return found
-
-    def let_end(self) -> None:
-        (self.folder / "end").touch()
-
-    def is_over(self) -> bool:
-        return not job.marked_processes(self.mark)
-
-    def errors(self) -> str:
-        return (self.folder / "errors").read_text()
-
-
-def is_at_work(process: int) -> bool:
-    """Whether an agent's MPI has started: it has read what an MPI asks for after the adapter."""
-    return "libunisono-" in Path(f"/proc/{process}/maps").read_text()
 
 
 @contextmanager
@@ -233,20 +186,6 @@ def test_the_command_is_ended(mpi: Mpi, tmp_path: Path, number: signal.Signals) 
 
 
 @pytest.mark.in_turns(2)
-@pytest.mark.parametrize("victim", ["agent", "launcher"])
-def test_agents_are_killed(mpi: Mpi, tmp_path: Path, victim: str) -> None:
-    """What is left of them goes, and the user is told; the job ends."""
-    with started(mpi, tmp_path) as running:
-        process = running.agents()[0] if victim == "agent" else running.launcher_of_agents()
-        os.kill(process, signal.SIGKILL)
-        job.wait_until(lambda: not running.agents(), 5)
-        job.wait_until(lambda: "the job's agents are gone" in running.errors(), 5)
-        running.let_end()
-        running.process.wait(20)
-        job.wait_until(running.is_over, 15)
-
-
-@pytest.mark.in_turns(2)
 def test_the_jobs_launcher_is_killed(mpi: Mpi, tmp_path: Path) -> None:
     with started(mpi, tmp_path) as running:
         agents = running.launcher_of_agents()
@@ -299,33 +238,3 @@ def test_srun(tmp_path: Path) -> None:
     assert "beside it " in result.errors and "--overlap" in result.errors, str(result)
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS, str(result)
     assert not result.survivors, str(result)
-
-
-@pytest.mark.in_turns(2)
-def test_an_agent_dies_with_calls(mpi: Mpi, tmp_path: Path) -> None:
-    """Nobody waits for ever for what it has not answered."""
-    line = mpi.launch(2, [compile_program(mpi, "overlap.c"), "10000", "2000"])
-    mark = uuid.uuid4().hex
-    process = subprocess.Popen(
-        [*WITH_AGENTS, "--nodes", "2x1", "--", *line],
-        env={**environment(mpi), job.MARK: mark},
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    running = Running(process, mark, tmp_path)
-    try:
-        job.wait_until(lambda: len(running.agents()) == 2 and all(map(is_at_work, running.agents())))
-        time.sleep(2)
-        os.kill(running.agents()[0], signal.SIGKILL)
-        begin = time.monotonic()
-        errors = process.communicate(timeout=15)[1].decode()
-        assert time.monotonic() - begin < 10
-        job.wait_until(running.is_over, 5)
-    finally:
-        process.kill()
-        process.wait()
-        job.sweep(mark)
-    assert process.returncode != 0, errors
-    assert "the agent of this node has died" in errors, errors

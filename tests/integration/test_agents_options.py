@@ -11,9 +11,10 @@ from pathlib import Path
 import harness
 import job
 import pytest
+from agent_jobs import WITH_AGENTS
 from harness import compile_program
 from mpis import ROOT, Mpi
-from test_agents import OPERATIONS, WITH_AGENTS, calls_by_agents, started
+from test_agents import OPERATIONS, calls_by_agents, started
 from test_command import environment
 
 pytestmark = [

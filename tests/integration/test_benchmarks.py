@@ -19,6 +19,7 @@ UNSTEADY = "nothing could be measured on the machine that was described"
 QUICK = "--seconds 0.02 --samples 2"
 # The command as pages show it, without folder and ending; what makes it short, and what its answer or its page has to name.
 ALONE = {
+    "agent_deaths": ("--agents 2 --hosts 1", "openmpi5: files left: none"),
     "by_hand --mpi openmpi5": (f"{QUICK} --output page.md", "bcast:chain"),
     "figures": (
         "--section first_look --look '--ranks 2 --rounds 1 --calls 20 --largest 8 --operation bcast' --output page.md",

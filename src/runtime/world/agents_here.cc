@@ -36,8 +36,8 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
   const std::string& job = world.options.agents_job;
   if (job.empty() || world.options.agents == 0) return nullptr;
   std::string why;
-  auto connection = agents::Connection::open(job, place_of(world),
-                                             static_cast<double>(world.options.agents_deadline), &why);
+  const auto longest_s = static_cast<double>(world.options.agents_deadline);
+  auto connection = agents::Connection::open(job, place_of(world), longest_s, &why);
   Found own;
   if (connection != nullptr) {
     const agents::AgentIdentity& agent = connection->segment().header().agent;
@@ -60,7 +60,8 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
     if (why_not_carrier.empty()) why_not_carrier = found.why.data();
   }
   const int channels = std::ranges::min(of_all, {}, &Found::channels).channels;
-  std::unique_ptr<AgentsHere> here(new AgentsHere(std::move(connection), std::move(of_rank), channels));
+  std::unique_ptr<AgentsHere> here(
+      new AgentsHere(std::move(connection), std::move(of_rank), channels, longest_s));
   const std::string& asked = world.options.agents_carrier;
   if (here->carrier() != asked) {
     if (why_not_carrier.empty()) why_not_carrier = "the agents were told otherwise";
@@ -76,9 +77,25 @@ bool AgentsHere::are_lost_by_now() const {
   const std::uint64_t now = now_ns();
   if (now < next_look_ns_.load(std::memory_order_relaxed)) return are_lost_.load(std::memory_order_relaxed);
   next_look_ns_.store(now + interval_ns, std::memory_order_relaxed);
-  if (connection_->is_lost() || segment().header().has_failed.load(std::memory_order_acquire) != 0)
-    are_lost_.store(true, std::memory_order_relaxed);
+  if (!mutex_.try_lock()) return are_lost_.load(std::memory_order_relaxed);
+  const LockGuard lock(mutex_, std::adopt_lock);
+  if (look()) are_lost_.store(true, std::memory_order_relaxed);
   return are_lost_.load(std::memory_order_relaxed);
+}
+
+// True where nobody will come any more.
+bool AgentsHere::look() const {
+  const agents::Failure failure = segment().header().failure.load(std::memory_order_acquire);
+  if (failure == agents::Failure::job) return true;
+  if (lost_since_s_ == 0) {
+    if (failure == agents::Failure::none && !connection_->is_lost()) return false;
+    lost_since_s_ = now_s();
+  }
+  if (connection_->is_lost() && connection_->meet_again()) {
+    lost_since_s_ = 0;
+    return false;
+  }
+  return now_s() - lost_since_s_ > longest_s_;
 }
 
 }  // namespace unisono::runtime

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agents/meeting.h"
+#include "base/mutex.h"
 
 namespace unisono::runtime {
 
@@ -26,20 +27,27 @@ class AgentsHere {
   // What agents go by between nodes, and why it is not what was asked for (empty: it is).
   const std::string& carrier() const { return carrier_; }
   const std::string& why_not_carrier() const { return why_not_carrier_; }
-  // Has this node's agent died, or given up? Looks now and then, if it is asked again and again.
+  // Has this node's agent died, or given up, and has nobody taken over what it had for as long as ranks wait
+  // for agents? Looks now and then, if it is asked again and again.
   bool are_lost_by_now() const;
 
  private:
-  AgentsHere(std::unique_ptr<agents::Connection> connection, std::vector<int> of_rank, int channels)
+  AgentsHere(std::unique_ptr<agents::Connection> connection, std::vector<int> of_rank, int channels,
+             double longest_s)
       : connection_(std::move(connection)),
         of_rank_(std::move(of_rank)),
         channels_(channels),
+        longest_s_(longest_s),
         carrier_(segment().header().carrier) {}
+  bool look() const UNISONO_REQUIRES(mutex_);
 
   std::unique_ptr<agents::Connection> connection_;
   std::vector<int> of_rank_;
   int channels_;
+  double longest_s_;
   std::string carrier_, why_not_carrier_;
+  mutable Mutex mutex_;
+  mutable double lost_since_s_ UNISONO_GUARDED_BY(mutex_) = 0;  // 0: they are there
   mutable std::atomic<std::uint64_t> next_look_ns_{0};
   mutable std::atomic<bool> are_lost_{false};
 };

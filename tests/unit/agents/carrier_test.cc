@@ -209,8 +209,8 @@ TEST(Ucc, a_failure_that_not_all_have_ends_the_agents) {
     const Node& failed = *made[made[0]->agent() == 1 ? 0 : 1];
     const auto& header = failed.segment().header();
     const double deadline_s = now_s() + 20;
-    while (header.has_failed.load() == 0 && now_s() < deadline_s) std::this_thread::yield();
-    EXPECT_EQ(header.has_failed.load(), 1U) << what;
+    while (header.failure.load() == Failure::none && now_s() < deadline_s) std::this_thread::yield();
+    EXPECT_EQ(header.failure.load(), Failure::agent) << what;
     EXPECT_EQ(header.has_carrier_failed.load(), 1U) << what;
     agents.expected_failures = agents.end();
     ASSERT_FALSE(agents.expected_failures.empty()) << what;

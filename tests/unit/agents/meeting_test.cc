@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "agents/left_memory.h"
 #include "base/clock.h"
 #include "shm/pool/segment.h"
 
@@ -23,10 +27,17 @@ std::string new_job() {
 
 std::unique_ptr<AgentSegment> new_segment(std::int32_t rank = 0) {
   std::string why;
-  auto made = AgentSegment::create({.rank = rank, .agents = 3, .process_id = getpid(), .channels = 5},
-                                   std::size_t{1} << 20, &why);
+  auto made =
+      AgentSegment::create("unisono-test", {.rank = rank, .agents = 3, .process_id = getpid(), .channels = 5},
+                           std::size_t{1} << 20, &why);
   EXPECT_NE(made, nullptr) << why;
   return made;
+}
+
+std::unique_ptr<Meeting> open_meeting(const std::string& job, const AgentSegment& segment, std::string* why) {
+  auto opened = Meeting::open(job, why);
+  if (opened != nullptr) opened->receive(segment);
+  return opened;
 }
 
 bool comes_true(const std::function<bool()>& what) {
@@ -39,7 +50,7 @@ TEST(Meeting, a_rank_gets_the_agents_memory) {
   const std::string job = new_job();
   const auto segment = new_segment(2);
   std::string why;
-  const auto meeting = Meeting::open(job, *segment, &why);
+  const auto meeting = open_meeting(job, *segment, &why);
   ASSERT_NE(meeting, nullptr) << why;
   EXPECT_EQ(meeting->place(), 0);
   auto connection = Connection::open(job, 0, 10, &why);
@@ -64,8 +75,8 @@ TEST(Meeting, agents_on_one_machine_take_one_place_after_the_other) {
   const std::string job = new_job();
   const auto first = new_segment(0), second = new_segment(1);
   std::string why;
-  const auto here = Meeting::open(job, *first, &why);
-  const auto there = Meeting::open(job, *second, &why);
+  const auto here = open_meeting(job, *first, &why);
+  const auto there = open_meeting(job, *second, &why);
   ASSERT_NE(there, nullptr) << why;
   EXPECT_EQ(there->place(), 1);
   const auto connection = Connection::open(job, 1, 10, &why);
@@ -85,7 +96,7 @@ TEST(Meeting, a_rank_waits_for_the_agent_and_gives_up) {
   std::thread late([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     std::string why_not;
-    meeting = Meeting::open(job, *segment, &why_not);
+    meeting = open_meeting(job, *segment, &why_not);
   });
   const auto connection = Connection::open(job, 0, 10, &why);
   late.join();
@@ -96,7 +107,7 @@ TEST(Meeting, each_hears_that_the_other_has_died) {
   const std::string job = new_job();
   const auto segment = new_segment();
   std::string why;
-  auto meeting = Meeting::open(job, *segment, &why);
+  auto meeting = open_meeting(job, *segment, &why);
   ASSERT_NE(meeting, nullptr) << why;
   const pid_t rank = fork();
   if (rank == 0) {
@@ -116,11 +127,100 @@ TEST(Meeting, each_hears_that_the_other_has_died) {
   EXPECT_TRUE(connection->is_lost());
 }
 
+TEST(Meeting, a_rank_meets_the_agent_that_takes_over) {
+  const std::string job = new_job();
+  std::string why;
+  const auto segment =
+      AgentSegment::create(AgentSegment::name(job, 0), {.rank = 4}, std::size_t{1} << 20, &why);
+  auto meeting = open_meeting(job, *segment, &why);
+  const auto connection = Connection::open(job, 0, 10, &why);
+  ASSERT_NE(connection, nullptr) << why;
+  meeting.reset();
+  ASSERT_TRUE(comes_true([&] { return connection->is_lost(); }));
+  EXPECT_FALSE(connection->meet_again()) << "nobody is there";
+  // Of the name that the first one had, and with other memory: it is not the one.
+  const auto other = new_segment();
+  auto stranger = open_meeting(job, *other, &why);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(connection->meet_again());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  stranger.reset();
+  const LeftMemory left = find_left_memory(job, 0);
+  ASSERT_NE(left.segment, nullptr);
+  EXPECT_EQ(left.segment->header().agent.rank, 4);
+  meeting = open_meeting(job, *left.segment, &why);
+  bool is_met = false;
+  EXPECT_TRUE(comes_true([&] { return is_met = is_met || connection->meet_again(); }));
+  EXPECT_FALSE(connection->is_lost());
+  EXPECT_TRUE(comes_true([&] { return meeting->present() == 1; }));
+  EXPECT_EQ(find_left_memory(job, 1).segment, nullptr);
+}
+
+TEST(Meeting, processes_that_hold_the_memory_are_there_until_they_end) {
+  const std::string job = new_job();
+  std::string why;
+  auto segment = AgentSegment::create(AgentSegment::name(job, 3), {}, std::size_t{1} << 20, &why);
+  const pid_t rank = fork();
+  if (rank == 0) {
+    pause();
+    _exit(0);
+  }
+  segment.reset();  // the child has it still
+  const LeftMemory left = find_left_memory(job, 3);
+  ASSERT_NE(left.segment, nullptr);
+  EXPECT_EQ(left.holders, std::vector<int>{rank});
+  const auto meeting = Meeting::open(job, &why);
+  meeting->receive(*left.segment, left.holders);
+  EXPECT_EQ(meeting->present(), 1);
+  EXPECT_EQ(meeting->arrived(), 1);
+  kill(rank, SIGKILL);
+  EXPECT_TRUE(comes_true([&] { return meeting->present() == 0; }));
+  waitpid(rank, nullptr, 0);
+}
+
+TEST(Meeting, older_agents_of_the_job_are_ended) {
+  const std::string job = new_job();
+  const auto start = [](std::vector<const char*> words) {
+    const pid_t process = fork();
+    if (process == 0) {
+      words.push_back(nullptr);
+      execv("/bin/sh", const_cast<char* const*>(words.data()));
+      _exit(1);
+    }
+    return process;
+  };
+  // What they run does not matter: the words do.
+  constexpr const char* script = "while :; do sleep 0.05; done";
+  const pid_t older = start({"bin/unisono-agent", "-c", script, "--job", job.c_str(), "--again", "1"});
+  const pid_t oldest = start({"unisono-agent", "-c", script, "--job", job.c_str()});
+  const pid_t others = start({"unisono-agent", "-c", script, "--job", "another"});
+  const pid_t of_now = start({"unisono-agent", "-c", script, "--job", job.c_str(), "--again", "2"});
+  const auto has_words = [](pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/cmdline");
+    std::string words;
+    std::getline(file, words);
+    return words.find("--job") != std::string::npos;
+  };
+  for (const pid_t process : {older, oldest, others, of_now})
+    ASSERT_TRUE(comes_true([&] { return has_words(process); }));
+  end_agents_before(job, 2);
+  int status = 0;
+  EXPECT_EQ(waitpid(older, &status, WNOHANG), older);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(waitpid(oldest, &status, WNOHANG), oldest);
+  for (const pid_t process : {others, of_now}) {
+    EXPECT_EQ(waitpid(process, &status, WNOHANG), 0);
+    kill(process, SIGKILL);
+    waitpid(process, &status, 0);
+  }
+}
+
 TEST(Meeting, strangers_are_sent_away) {
   const std::string job = new_job();
   const auto segment = new_segment();
   std::string why;
-  const auto meeting = Meeting::open(job, *segment, &why);
+  const auto meeting = open_meeting(job, *segment, &why);
   const meeting::Address address(job, 0);
   const int stranger = socket(AF_UNIX, SOCK_SEQPACKET, 0);
   ASSERT_EQ(connect(stranger, reinterpret_cast<const sockaddr*>(address.bytes), address.length), 0);
@@ -141,7 +241,7 @@ TEST(Meeting, what_is_no_agents_memory_is_refused) {
   EXPECT_EQ(AgentSegment::open(ends[0], &why), nullptr);
   EXPECT_NE(why.find("not its memory"), std::string::npos) << why;
   close(ends[1]);
-  EXPECT_EQ(AgentSegment::create({}, 16, &why), nullptr);
+  EXPECT_EQ(AgentSegment::create("unisono-test", {}, 16, &why), nullptr);
   EXPECT_NE(why.find("too small"), std::string::npos) << why;
 }
 
@@ -150,7 +250,7 @@ TEST(Meeting, a_socket_that_the_program_has_closed_is_left_alone) {
   const std::string job = new_job();
   const auto segment = new_segment();
   std::string why;
-  const auto meeting = Meeting::open(job, *segment, &why);
+  const auto meeting = open_meeting(job, *segment, &why);
   const int lowest = dup(0);
   close(lowest);
   auto connection = Connection::open(job, 0, 10, &why);

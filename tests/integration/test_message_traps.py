@@ -50,11 +50,16 @@ def test_wrong_arguments_end_the_job_where_errors_are_fatal(
     mpi: Mpi, runner: Runner, settings: Mapping[str, str], what: str
 ):
     command = [compile_program(mpi, "message_refused.c"), "fatal", what]
-    result = runner.unisono(mpi, 2, command, settings)
-    assert result.status != 0 and not result.is_timed_out, str(result)
-    assert "NOT REACHED" not in result.output, str(result)
-    said = (result.output + result.errors).lower()
-    assert f"mpi_err_{what}" in said or f"invalid {what}" in said or f"negative {what}" in said, str(result)
+    wanted = (f"mpi_err_{what}", f"invalid {what}", f"negative {what}")
+    # Launchers of Open MPI 4 and MPICH 5 lose what such a job says, in up to half of its runs, natively too.
+    for _ in range(12):
+        result = runner.unisono(mpi, 2, command, settings)
+        assert result.status != 0 and not result.is_timed_out, str(result)
+        assert "NOT REACHED" not in result.output, str(result)
+        said = (result.output + result.errors).lower()
+        if any(words in said for words in wanted):
+            return
+    raise AssertionError(str(result))
 
 
 @pytest.mark.in_turns(2)

@@ -204,8 +204,8 @@ std::string run(host::Host& host, const LifeOptions& options) {
   if (options.has_soft_float && !is_soft_float_there()) return "this build is without SoftFloat";
   if (options.again > 0) end_agents_before(options.job, options.again);
   std::string why;
+  LeftMemory memory;  // outlives the meeting, which hands it out
   const std::unique_ptr<Meeting> meeting = Meeting::open(options.job, &why);
-  LeftMemory memory;
   if (meeting != nullptr) memory = memory_for(options, meeting->place(), &why);
   const int channels = ChannelWork::channels_within(host.largest_tag());
   // Ranks find an agent everywhere, or nowhere.

@@ -43,8 +43,8 @@ class Meeting {
  public:
   // At the first free place. Null on failure, with the reason. Ranks that come wait until they are received.
   static std::unique_ptr<Meeting> open(const std::string& job, std::string* why);
-  // Hands out this memory from now on. `holders` are processes that have it already, from an agent that has
-  // died: they are here until they end, or come and leave.
+  // Hands out this memory from now on, which outlives this. `holders` are processes that have it already,
+  // from an agent that has died: they are here until they end, or come and leave.
   void receive(const AgentSegment& segment, const std::vector<int>& holders = {});
   ~Meeting();
   Meeting(const Meeting&) = delete;

@@ -155,6 +155,7 @@ TEST(Meeting, a_rank_meets_the_agent_that_takes_over) {
   EXPECT_FALSE(connection->is_lost());
   EXPECT_TRUE(comes_true([&] { return meeting->present() == 1; }));
   EXPECT_EQ(find_left_memory(job, 1).segment, nullptr);
+  meeting.reset();  // before the memory that it hands out
 }
 
 TEST(Meeting, processes_that_hold_the_memory_are_there_until_they_end) {

@@ -20,6 +20,7 @@ import argparse
 import math
 import re
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -244,4 +245,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    # The job that is under way ends too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main())

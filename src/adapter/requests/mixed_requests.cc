@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "adapter/below/nesting.h"
+#include "adapter/requests/fair_order.h"
 #include "adapter/requests/requests.h"
 
 namespace unisono::adapter::mixed {
@@ -90,24 +91,6 @@ bool is_any_active(int count, const MPI_Request* requests, const HostPart& host)
   return !host.is_empty() || std::any_of(requests, requests + count, is_active_own);
 }
 
-// Where a look for any one begins. Mostly the first one is taken, ours before the MPI's: programs know it of
-// MPIs. Where the program starts that one again at once, those behind it would wait for ever. So some looks
-// begin anywhere, half of them with the MPI's. They come at random: a fixed turn could always meet the same
-// one of two arrays.
-struct Beginning {
-  int place = 0;
-  bool is_with_host = false;
-};
-Beginning next_beginning(int count) {
-  constexpr unsigned looks_per_turn = 32;
-  static thread_local std::uint64_t state = 0;
-  state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's
-  const std::uint64_t drawn = state >> 32;
-  if (drawn % looks_per_turn != 0) return {};
-  const std::uint64_t rest = drawn / looks_per_turn;
-  return {.place = static_cast<int>(rest / 2 % static_cast<unsigned>(count)), .is_with_host = rest % 2 != 0};
-}
-
 bool find_own(int count, MPI_Request* requests, int begin, int* index, MPI_Status* status, int* error) {
   int found = -1;
   const auto take = [&](int i) {
@@ -143,14 +126,16 @@ bool find_host(int count, MPI_Request* requests, HostPart* host, int* index, MPI
 // One try of Waitany. True: *index and *status are told, with *error.
 bool find_any(int count, MPI_Request* requests, HostPart* host, bool is_host_asked, int* index,
               MPI_Status* status, int* error) {
-  const Beginning begin = next_beginning(count);
-  if (begin.is_with_host && !host->is_empty()) {
-    *host = HostPart(count, requests, begin.place);
-    if (find_host(count, requests, host, index, status, error)) return true;
-    is_host_asked = false;
-  }
-  return find_own(count, requests, begin.place, index, status, error) ||
-         (is_host_asked && find_host(count, requests, host, index, status, error));
+  Streak& streak = streak_of(requests, count);
+  const Beginning begin = next_beginning(streak);
+  const bool is_host_first = begin.is_with_host && !host->is_empty();
+  if (is_host_first) *host = HostPart(count, requests, begin.place);
+  const bool has_found =
+      (is_host_first && find_host(count, requests, host, index, status, error)) ||
+      find_own(count, requests, begin.place, index, status, error) ||
+      (is_host_asked && !is_host_first && find_host(count, requests, host, index, status, error));
+  has_found ? streak.note(*index) : streak.end();
+  return has_found;
 }
 
 // One try of Waitsome: how many were completed.
@@ -315,6 +300,7 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   int error = MPI_SUCCESS;
   *index = MPI_UNDEFINED;
   if (!is_any_active(count, requests, host)) {
+    streak_of(requests, count).end();
     set_empty_status(status);
     return MPI_SUCCESS;
   }
@@ -330,6 +316,7 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
   *index = MPI_UNDEFINED;
   *flag = 1;
   if (!is_any_active(count, requests, host)) {
+    streak_of(requests, count).end();
     set_empty_status(status);
     return MPI_SUCCESS;
   }

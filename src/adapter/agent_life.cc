@@ -38,8 +38,8 @@ void remove_files_of_mpich(host::Host& host) {
 }
 
 // `unisono run` reads it (src/front/agents_job.cc).
-void tell_ready() {
-  std::printf("%s\n", std::string(agents::ready_words).c_str());
+void tell(std::string_view words) {
+  std::printf("%s\n", std::string(words).c_str());
   std::fflush(stdout);
 }
 
@@ -56,7 +56,7 @@ std::string serve(const UnisonoAgent& agent) {
                                        .carrier = agent.carrier,
                                        .has_soft_float = agent.has_soft_float != 0,
                                        .again = agent.again,
-                                       .tell_ready = tell_ready});
+                                       .tell = tell});
   host.end();
   return why;
 }

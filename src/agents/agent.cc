@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "agents/agent_processes.h"
 #include "agents/agent_segment.h"
 #include "agents/carrier.h"
 #include "agents/channel_work.h"
@@ -226,8 +227,11 @@ std::string run(host::Host& host, const LifeOptions& options) {
   if (options.again > 0) why = recover(*carrier, ground, options.has_soft_float, memory, &works);
   if (!why.empty()) return why;
   meeting->receive(*memory.segment, memory.holders);
-  if (options.tell_ready && header.agent.rank == 0) options.tell_ready();
-  return Agent(*carrier, ground, options, *memory.segment, *meeting, std::move(works)).live();
+  const bool tells = options.tell && header.agent.rank == 0;
+  if (tells) options.tell(ready_words);
+  why = Agent(*carrier, ground, options, *memory.segment, *meeting, std::move(works)).live();
+  if (tells && why.empty()) options.tell(ended_words);
+  return why;
 }
 
 }  // namespace unisono::agents

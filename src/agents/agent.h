@@ -12,8 +12,8 @@
 
 namespace unisono::agents {
 
-// What the first agent's program says when tell_ready is called.
-inline constexpr std::string_view ready_words = "all agents are there";
+// What the first agent tells: all are there, and have taken over; the job needs them no more, and they end.
+inline constexpr std::string_view ready_words = "all agents are there", ended_words = "the agents end";
 
 struct LifeOptions {
   std::string job;  // by which ranks and agents know each other (option agents_job of the ranks)
@@ -22,7 +22,7 @@ struct LifeOptions {
   std::string carrier = "mpi";  // what is to go between nodes (carrier.h); where it cannot, `mpi` does
   bool has_soft_float = false;  // float and double by SoftFloat (soft_float.h)
   int again = 0;  // how often the job's agents were started before: these take over what they left
-  std::function<void()> tell_ready{};  // the first agent calls it when all are there, and have taken over
+  std::function<void(std::string_view)> tell{};
 };
 
 // Collective over host.world(), whose ranks are the job's agents, one for each node. Returns when the ranks

@@ -16,9 +16,6 @@ struct LeftMemory {
   std::vector<int> holders;  // processes that have it
 };
 
-// Ends what lives still on this node of the job's agents that were started before those of number `again`.
-void end_agents_before(const std::string& job, int again);
-
 // The memory of a place, as processes of this user hold it. Null: nobody does.
 LeftMemory find_left_memory(const std::string& job, int place);
 

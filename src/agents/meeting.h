@@ -105,13 +105,16 @@ class Connection {
   const AgentSegment& segment() const { return *segment_; }
   // Has the agent gone? One system call.
   bool is_lost() const;
+  // Is it known that no other one comes? Not on all hosts.
+  bool is_for_good() const;
   // A step towards the agent that has taken over the memory of one that has gone; never waits. True: it is
   // met.
   bool meet_again();
 
  private:
-  Connection(const meeting::Address& address, int socket, std::unique_ptr<AgentSegment> segment);
+  Connection(const std::string& job, int place, int socket, std::unique_ptr<AgentSegment> segment);
 
+  const std::string job_;
   const meeting::Address address_;
   KnownSocket socket_;
   KnownSocket calling_;  // that has not been answered yet

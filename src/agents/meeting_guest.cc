@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agents/absence.h"
 #include "agents/meeting.h"
 #include "base/clock.h"
 
@@ -70,13 +71,18 @@ bool greet(int socket) {
 }
 
 // What an agent hands out that listens there. Where one is gone before it has answered another one may come.
-std::unique_ptr<AgentSegment> call(const meeting::Address& address, double deadline_s, int* calling,
+std::unique_ptr<AgentSegment> call(const std::string& job, int place, double deadline_s, int* calling,
                                    std::string* why) {
+  const meeting::Address address(job, place);
   *why = "no agent of this job answers on this node";
   for (constexpr timespec pause{.tv_sec = 0, .tv_nsec = 2'000'000}; *calling < 0;
        nanosleep(&pause, nullptr)) {
     *calling = call_at(address);
     if (*calling < 0) {
+      if (Absence::is_said(job)) {
+        *why = "they have ended before this rank has met one";
+        return nullptr;
+      }
       if (now_s() < deadline_s) continue;
       return nullptr;
     }
@@ -122,17 +128,16 @@ bool KnownSocket::is_there() const {
 
 std::unique_ptr<Connection> Connection::open(const std::string& job, int place, double longest_s,
                                              std::string* why) {
-  const meeting::Address address(job, place);
   int calling = -1;
-  auto segment = call(address, now_s() + longest_s, &calling, why);
+  auto segment = call(job, place, now_s() + longest_s, &calling, why);
   if (segment != nullptr)
-    return std::unique_ptr<Connection>(new Connection(address, calling, std::move(segment)));
+    return std::unique_ptr<Connection>(new Connection(job, place, calling, std::move(segment)));
   if (calling >= 0) close(calling);
   return nullptr;
 }
 
-Connection::Connection(const meeting::Address& address, int socket, std::unique_ptr<AgentSegment> segment)
-    : address_(address), socket_(socket), segment_(std::move(segment)) {}
+Connection::Connection(const std::string& job, int place, int socket, std::unique_ptr<AgentSegment> segment)
+    : job_(job), address_(job, place), socket_(socket), segment_(std::move(segment)) {}
 
 Connection::~Connection() = default;
 
@@ -141,6 +146,10 @@ bool Connection::is_lost() const {
   const ssize_t bytes = recv(socket_.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   const bool is_over = bytes == 0 || (bytes < 0 && (errno == ECONNRESET || errno == EPIPE));
   return is_over && socket_.is_there();
+}
+
+bool Connection::is_for_good() const {
+  return Absence::is_said(job_);
 }
 
 bool Connection::meet_again() {

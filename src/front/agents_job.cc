@@ -66,26 +66,36 @@ std::string new_job_name() {
 }
 
 AgentsJob::AgentsJob(const RunLine& line, const Options& options, const launch::Understood& understood,
-                     const Home& home, const std::string& job_name) {
+                     const Home& home, const std::string& job_name)
+    : job_name_(job_name), watch_(job_name, std::chrono::seconds(options.agents_deadline)) {
   launch::AgentCommand made = launch::agent_command(
       line.command, understood, words_of_agent(home, options, job_name), agents_on_a_node(options));
   if (options.agents_float == "softfloat" && !agents::is_soft_float_there())
     made.obstacle = "option agents_float asks for SoftFloat, and this build of Unisono is without it";
   if (made.obstacle.empty()) {
     command_ = std::move(made.words);
-    companion_ =
-        std::make_unique<Companion>(command_, [this](const std::string& how) { return after_failure(how); });
+    companion_ = std::make_unique<Companion>(
+        command_, [this](const std::string& how) { return after_failure(how); },
+        [this] {
+          const bool have_ended = companion_->said().find(agents::ended_words) != std::string::npos;
+          return have_ended ? std::string() : watch_.what_is_wrong(are_ready());
+        });
     return;
   }
   why_not_ = "this job can have no agents: " + made.obstacle;
   if (is_on_command_line(line)) throw launch::UsageError(why_not_ + ". Leave out --agents.");
 }
 
+bool AgentsJob::are_ready() const {
+  return companion_->said().find(agents::ready_words) != std::string::npos;
+}
+
 // They are started again where they can have begun something: what cannot start at all does so no better the
 // second time.
 std::optional<launch::Words> AgentsJob::after_failure(const std::string& how) {
-  const bool have_begun = starts_ > 1 || companion_->said().find(agents::ready_words) != std::string::npos;
+  const bool have_begun = starts_ > 1 || are_ready();
   if (have_begun && starts_ <= most_starts_again) {
+    watch_.begin(starts_);
     const std::string number = std::to_string(starts_++);
     std::fprintf(stderr, "%s\n",
                  shown("unisono: the job's agents have died: " + how +
@@ -100,6 +110,7 @@ std::optional<launch::Words> AgentsJob::after_failure(const std::string& how) {
                            ". Where it has not met them the job goes on without. What was said there:";
   std::fprintf(stderr, "%s\n", shown(text).c_str());
   print_said(companion_->said());
+  absence_ = agents::Absence::say(job_name_);
   return std::nullopt;
 }
 

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "agents/absence.h"
 #include "base/options.h"
+#include "front/agents_watch.h"
 #include "front/companion.h"
 #include "front/places.h"
 #include "front/run_line.h"
@@ -35,11 +37,15 @@ class AgentsJob {
 
  private:
   std::optional<launch::Words> after_failure(const std::string& how);
+  bool are_ready() const;
 
+  const std::string job_name_;
   launch::Words command_;
   int starts_ = 1;
+  AgentsWatch watch_;
   std::string why_not_;
   std::unique_ptr<Companion> companion_;
+  std::unique_ptr<agents::Absence> absence_;  // for ranks that wait for them
 };
 
 }  // namespace unisono::front

@@ -20,12 +20,16 @@ namespace {
 constexpr int own_end_ms = 1500, terminated_ms = 4000;
 // Whatever fails at once does so not more often.
 constexpr auto shortest_life = std::chrono::milliseconds(500);
+// Of one that serves no more: by itself, and then after SIGTERM.
+constexpr auto end_after_failure = std::chrono::milliseconds(500),
+               end_after_term = std::chrono::milliseconds(1000);
+constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 100'000'000};
 constexpr std::size_t most_said_bytes = std::size_t{1} << 16;
 
 }  // namespace
 
-Companion::Companion(launch::Words words, OnFailure on_failure)
-    : words_(std::move(words)), on_failure_(std::move(on_failure)) {}
+Companion::Companion(launch::Words words, OnFailure on_failure, Judge judge)
+    : words_(std::move(words)), on_failure_(std::move(on_failure)), judge_(std::move(judge)) {}
 
 Companion::~Companion() {
   end();
@@ -40,6 +44,8 @@ void Companion::start(const sigset_t& signals) {
 void Companion::start() {
   started_ = Clock::now();
   is_due_ = false;
+  what_is_wrong_.clear();
+  sent_ = 0;
   int input[2];
   if (::pipe2(input, O_CLOEXEC) != 0) return fail(::strerror(errno));
   input_ = input[1];
@@ -66,18 +72,39 @@ void Companion::take(int status) {
   process_ = -1;
   close_input();
   if (is_ending_ || status == 0) return;
+  if (sent_ != 0) return fail(what_is_wrong_ + ", and " + words_[0] + " did not end");
   fail(WIFSIGNALED(status) ? words_[0] + " was killed by signal " + std::to_string(WTERMSIG(status))
                            : words_[0] + " ended with status " + std::to_string(WEXITSTATUS(status)));
+}
+
+// A launcher may stand still although what it has started is gone.
+void Companion::look_at_life() {
+  if (sent_ == 0) {
+    const bool was_wrong = !what_is_wrong_.empty();
+    what_is_wrong_ = judge_();
+    if (what_is_wrong_.empty()) return;
+    if (!was_wrong) wrong_since_ = Clock::now();
+  }
+  const auto longest = sent_ == 0 ? end_after_failure : end_after_term;
+  if (Clock::now() - wrong_since_ < longest || sent_ == SIGKILL) return;
+  sent_ = sent_ == 0 ? SIGTERM : SIGKILL;
+  ::kill(sent_ == SIGTERM ? process_ : -process_, sent_);
+  wrong_since_ = Clock::now();
 }
 
 std::optional<timespec> Companion::look() {
   int status = 0;
   if (is_running() && ::waitpid(process_, &status, WNOHANG) == process_) take(status);
-  if (!is_due_ || is_ending_) return std::nullopt;
+  if (is_ending_) return std::nullopt;
+  if (is_running()) {
+    look_at_life();
+    return between_looks;
+  }
+  if (!is_due_) return std::nullopt;
   const auto left = std::chrono::nanoseconds(started_ + shortest_life - Clock::now()).count();
   if (left > 0) return timespec{left / 1'000'000'000, left % 1'000'000'000};
   start();
-  return is_due_ ? std::optional(timespec{0, 1'000'000}) : std::nullopt;
+  return is_due_ ? std::optional(timespec{0, 1'000'000}) : std::optional(between_looks);
 }
 
 bool Companion::has_ended_within(int milliseconds) {

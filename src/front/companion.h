@@ -18,7 +18,10 @@ class Companion {
   // Called where the command could not be started or does not end well before the job. What it returns is
   // started in its place.
   using OnFailure = std::function<std::optional<launch::Words>(const std::string& how)>;
-  Companion(launch::Words words, OnFailure on_failure);
+  // Asked now and then while it runs: why it serves no more, although it has not ended; empty: it does. Then
+  // it is ended as what has failed.
+  using Judge = std::function<std::string()>;
+  Companion(launch::Words words, OnFailure on_failure, Judge judge);
   ~Companion();
   Companion(const Companion&) = delete;
   Companion& operator=(const Companion&) = delete;
@@ -37,14 +40,20 @@ class Companion {
   bool has_ended_within(int milliseconds);
   void start();
   void take(int status);
+  void look_at_life();
   void fail(const std::string& how);
   void close_input();
 
   launch::Words words_;
   OnFailure on_failure_;
+  Judge judge_;
   sigset_t signals_{};
   Clock::time_point started_;
   bool is_due_ = false;  // to be started again
+  // Why it serves no more, since when that is known, and the last signal that it was sent for it.
+  std::string what_is_wrong_;
+  Clock::time_point wrong_since_;
+  int sent_ = 0;
   int process_ = -1;
   int input_ = -1;   // our end of what it reads
   int output_ = -1;  // a file without a name

@@ -77,12 +77,18 @@ def are_met(running: Running, program: Path, ranks: int) -> bool:
 
 @contextmanager
 def calling(
-    mpi: Mpi, folder: Path, seconds: float, layout: str = "2x1", options: Sequence[str] = ()
+    mpi: Mpi,
+    folder: Path,
+    seconds: float,
+    layout: str = "2x1",
+    options: Sequence[str] = (),
+    launcher: Path | None = None,
 ) -> Iterator[Running]:
     """Ranks with calls under way, and the agents of their pretended nodes. Whatever is left of them is killed."""
     nodes, ranks = map(int, layout.split("x"))
     program = compile_program(mpi, "many_started.c")
     line = mpi.launch(nodes * ranks, [program, str(seconds)])
+    line[0] = str(launcher or line[0])
     mark = uuid.uuid4().hex
     with (folder / "output").open("wb") as output, (folder / "errors").open("wb") as errors:
         process = subprocess.Popen(

@@ -56,6 +56,21 @@ def test_calls_go_on(mpi: Mpi, tmp_path: Path, layout: str, victim: str) -> None
 
 
 @pytest.mark.in_turns(2)
+@pytest.mark.parametrize("signals", ["", "trap '' TERM; "])
+def test_a_launcher_that_does_not_end(mpi: Mpi, tmp_path: Path, signals: str) -> None:
+    """It is ended where an agent of this host has died, at worst by SIGKILL, and agents are started again."""
+    launcher = tmp_path / mpi.launcher.name
+    launcher.write_text(f'#!/bin/sh\n"{mpi.launcher}" "$@" && exit\n{signals}exec sleep 1000\n')
+    launcher.chmod(0o755)
+    with calling(mpi, tmp_path, 6, launcher=launcher) as running:
+        kill_agents(running, "agent")
+        assert running.process.wait(60) == 0, running.errors()
+        job.wait_until(running.is_over, 5)
+    assert (tmp_path / "output").read_text().startswith("OK, "), running.errors()
+    assert f"one of this host is gone, and {launcher} did not end" in running.errors(), running.errors()
+
+
+@pytest.mark.in_turns(2)
 def test_ranks_that_have_no_calls(mpi: Mpi, tmp_path: Path) -> None:
     """New agents live as long as they."""
     with started(mpi, tmp_path) as running:
@@ -69,8 +84,8 @@ def test_ranks_that_have_no_calls(mpi: Mpi, tmp_path: Path) -> None:
 
 @pytest.mark.in_turns(5)
 def test_they_die_too_often(mpi: Mpi, tmp_path: Path) -> None:
-    """Then calls that wait for them end the job, after the time for which ranks wait for agents."""
-    with calling(mpi, tmp_path, 60, options=["--agents-deadline", "3"]) as running:
+    """Then calls that wait for them end the job: ranks of this host hear that no others come."""
+    with calling(mpi, tmp_path, 60, options=["--agents-deadline", "20"]) as running:
         for _ in range(5):
             kill_agents(running, "agent")
             time.sleep(0.2)

@@ -95,7 +95,7 @@ bool AgentsHere::look() const {
     lost_since_s_ = 0;
     return false;
   }
-  return now_s() - lost_since_s_ > longest_s_;
+  return now_s() - lost_since_s_ > longest_s_ || connection_->is_for_good();
 }
 
 }  // namespace unisono::runtime

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "agents/absence.h"
+#include "agents/agent_processes.h"
 #include "agents/left_memory.h"
 #include "base/clock.h"
 #include "shm/pool/segment.h"
@@ -101,6 +103,38 @@ TEST(Meeting, a_rank_waits_for_the_agent_and_gives_up) {
   const auto connection = Connection::open(job, 0, 10, &why);
   late.join();
   EXPECT_NE(connection, nullptr) << why;
+}
+
+TEST(Meeting, a_rank_hears_that_no_agent_comes) {
+  const std::string job = new_job();
+  std::unique_ptr<Absence> absence;
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    absence = Absence::say(job);
+  });
+  std::string why;
+  const double begin_s = now_s();
+  EXPECT_EQ(Connection::open(job, 0, 30, &why), nullptr);
+  late.join();
+  EXPECT_EQ(why, "they have ended before this rank has met one");
+  EXPECT_LT(now_s() - begin_s, 10);
+  EXPECT_FALSE(Absence::is_said(new_job())) << "it is another job's";
+  absence.reset();
+  EXPECT_FALSE(Absence::is_said(job));
+}
+
+TEST(Meeting, a_rank_hears_that_nobody_takes_over) {
+  const std::string job = new_job();
+  const auto segment = new_segment();
+  std::string why;
+  auto meeting = open_meeting(job, *segment, &why);
+  const auto connection = Connection::open(job, 0, 10, &why);
+  ASSERT_NE(connection, nullptr) << why;
+  meeting.reset();
+  ASSERT_TRUE(comes_true([&] { return connection->is_lost(); }));
+  EXPECT_FALSE(connection->is_for_good());
+  const auto absence = Absence::say(job);
+  EXPECT_TRUE(connection->is_for_good());
 }
 
 TEST(Meeting, each_hears_that_the_other_has_died) {

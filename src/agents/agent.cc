@@ -221,6 +221,7 @@ std::string run(host::Host& host, const LifeOptions& options) {
                   .agents = host.comm_size(comm),
                   .process_id = getpid(),
                   .channels = channels};
+  header.starts_again.store(static_cast<std::uint32_t>(options.again), std::memory_order_relaxed);
   const CarrierGround ground{.host = host, .comm = comm, .first_tag = ChannelWork::first_tag(channels)};
   const std::unique_ptr<Carrier> carrier = open_carrier(ground, options, header);
   Works works;

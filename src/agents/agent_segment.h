@@ -46,6 +46,7 @@ struct SegmentHeader {
   alignas(64) std::atomic<std::uint32_t> changes;
   std::atomic<std::uint32_t> choosing;  // one rank at a time looks for a free place
   std::atomic<Failure> failure;
+  std::atomic<std::uint32_t> starts_again;        // of the job's agents so far
   std::atomic<std::uint32_t> has_carrier_failed;  // agents that are started again take `mpi`
   char carrier[16];                               // what the agents go by between nodes
   char why_not_carrier[160];  // what was asked for does not serve, for this reason; empty: it does

@@ -73,6 +73,7 @@ struct CarrierDescriptor {
 };
 
 // All of them, by name.
+inline constexpr std::size_t most_carriers = 8;
 const std::vector<CarrierDescriptor>& carriers();
 const CarrierDescriptor* find_carrier(std::string_view name);
 std::uint8_t carrier_number(std::string_view name);  // its place among carriers()

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "agents/served.h"
 #include "base/options.h"
 #include "shm/slice/slice.h"
 #include "tool/commands.h"
@@ -192,6 +193,23 @@ TableJson learning_json(const Options& options, const Question& question, const 
           {"after_calls", tuning::calls_before_learning(question, options.learn_budget / 100)}};
 }
 
+// Do agents beside the job make such calls?
+TableJson agents_json(const Arguments& arguments, const Options& options, const Question& question) {
+  const agents::AskedCall asked{.operation = question.problem.operation,
+                                .bytes = question.bytes(),
+                                .is_blocking = question.is_blocking,
+                                .is_persistent = arguments.has("persistent"),
+                                .is_checked = arguments.has("verify") || options.verify != Options().verify,
+                                .is_reproducible = question.problem.is_reproducible,
+                                .is_plain = question.problem.is_commutative};
+  const char* why = agents::why_not_served(asked);
+  if (why == nullptr && question.problem.layout->nodes() == 1) why = "its communicator is inside one node";
+  const bool are_there = arguments.number("agents", 0, 1, options.agents) != 0;
+  return {{"there", are_there},
+          {"serve", are_there && why == nullptr},
+          {"why_not", why == nullptr ? std::string() : std::string(why)}};
+}
+
 TableJson to_json(const Question& question) {
   const Operation operation = question.problem.operation;
   TableJson json = {{"operation", name(operation)},
@@ -212,11 +230,12 @@ TableJson to_json(const Question& question) {
 }  // namespace
 
 int explain_decision(const std::vector<std::string>& words) {
-  const Arguments arguments(words,
-                            {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table",
-                             "cache", "algorithm", "mpi", "region", "machine", "program", "graph"},
-                            {"ordered", "reproducible", "non-blocking", "oversubscribed", "no-shared-memory",
-                             "no-single-copy", "no-environment", "no-predictions"});
+  const Arguments arguments(
+      words,
+      {"operation", "bytes", "layout", "ranks", "topology", "table", "site-table", "cache", "algorithm",
+       "mpi", "region", "machine", "program", "graph", "agents"},
+      {"ordered", "reproducible", "persistent", "verify", "non-blocking", "oversubscribed",
+       "no-shared-memory", "no-single-copy", "no-environment", "no-predictions"});
   Question question = question_from(arguments);
   const std::string region = arguments.text("region", "");
   question.region = region;
@@ -251,6 +270,7 @@ int explain_decision(const std::vector<std::string>& words) {
       {"question", std::move(asked)},
       {"choice", {{"algorithm", choice.text()}, {"source", choice.source}, {"reason", choice.reason}}},
       {"learning", learning_json(options, question, choice)},
+      {"agents", agents_json(arguments, options, question)},
       {"considered", std::move(considered)},
       {"candidates", std::move(candidates)},
       {"machine", machine.name},

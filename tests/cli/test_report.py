@@ -75,6 +75,24 @@ class TestTables:
         row = next(line for line in printed(example).splitlines() if line.startswith("bcast_init"))
         assert " s " not in row and "us" not in row, "nobody knows how long they took"
 
+    def test_calls_of_agents(self, example: dict[str, Any]) -> None:
+        assert "agents" not in printed(example)
+        example["agents"] = {
+            "started_again": 2,
+            "calls": [
+                {"operation": "allreduce", "carrier": "mpi", "calls": 1000},
+                {"operation": "bcast", "carrier": "mpi", "calls": 3},
+                {"operation": "allreduce", "carrier": "ucc", "calls": 7},
+            ],
+        }
+        jsonschema.validate(example, SCHEMA)
+        assert (
+            "agents: served 1,010 calls; by mpi between nodes: allreduce 1,000, bcast 3; by ucc between nodes: "
+            "allreduce 7; they were started again 2 times"
+        ) in " ".join(printed(example).split())
+        example["agents"] = {"started_again": 0, "calls": []}
+        assert "agents: served no call\n" in printed(example)
+
     def test_checks_are_told(self, example: dict[str, Any]) -> None:
         assert "against the MPI" not in printed(example)
         example["options"]["verify"] = "sample"

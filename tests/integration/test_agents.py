@@ -83,6 +83,12 @@ def calls_by_agents(report: Path) -> dict[str, int]:
     return dict(counts)
 
 
+def said_of_agents(report: Path) -> tuple[int, dict[tuple[str, str], int]]:
+    """How often they were started again, and how many calls they served of which operation, by which carrier."""
+    said = json.loads(report.read_text())["agents"]
+    return said["started_again"], {(row["carrier"], row["operation"]): row["calls"] for row in said["calls"]}
+
+
 OPERATIONS = {"allreduce": 10, "bcast": 10, "reduce": 10, "barrier": 10}
 
 
@@ -93,6 +99,7 @@ def test_started_calls_go_by_agents(mpi: Mpi, tmp_path: Path) -> None:
     result = job.run([*COMMAND, *options, "--", *line], environment(mpi), directory=tmp_path).check()
     assert result.output.startswith("OK, left to wait: ") and not result.survivors, str(result)
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
+    assert said_of_agents(tmp_path / "r.json") == (0, {("mpi", name): n for name, n in OPERATIONS.items()})
 
 
 # A libucc.so.1 that computes over the allgather that it is given (tests/stand_ins/ucc.cc).

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -44,7 +45,7 @@ def kill_agents(running: Running, victim: str) -> None:
 @pytest.mark.parametrize(("layout", "victim"), [("2x1", "agent"), ("2x2", "agent"), ("2x1", "launcher")])
 def test_calls_go_on(mpi: Mpi, tmp_path: Path, layout: str, victim: str) -> None:
     """Twice in a job. Each result is right, and the user is told."""
-    with calling(mpi, tmp_path, 4, layout) as running:
+    with calling(mpi, tmp_path, 4, layout, ["--report", "r.json"]) as running:
         for pause in (0.3, 0.7):
             time.sleep(pause)
             kill_agents(running, victim)
@@ -53,6 +54,7 @@ def test_calls_go_on(mpi: Mpi, tmp_path: Path, layout: str, victim: str) -> None
     assert (tmp_path / "output").read_text().startswith("OK, "), running.errors()
     for number in (1, 2):
         assert f"take over what was under way ({number} of 5 times)" in running.errors()
+    assert json.loads((tmp_path / "r.json").read_text())["agents"]["started_again"] == 2
 
 
 @pytest.mark.in_turns(2)

@@ -121,6 +121,7 @@ def _headline(content: dict[str, Any]) -> str:
 
 def _about(content: dict[str, Any]) -> list[tuple[str, str]]:
     options = ", ".join(f"{name}={value}" for name, value in content["options"].items())
+    agents = [("agents", report.agents_text(content["agents"]))] if "agents" in content else []
     checks = [("verify", report.checks_text(content))] if "verify" in content["options"] else []
     return [
         ("Unisono", content["unisono"]),
@@ -128,6 +129,7 @@ def _about(content: dict[str, Any]) -> list[tuple[str, str]]:
         ("ranks", f"{report.layout_text(content['nodes'])}, {report.cores_text(content['usable_cores'])}"),
         ("options", options or "all as they are by themselves"),
         *checks,
+        *agents,
     ]
 
 

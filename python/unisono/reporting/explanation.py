@@ -68,6 +68,9 @@ def _question_of(report: dict[str, Any], kind: recorded.Kind) -> list[str]:
     words += ["--oversubscribed"] if kind.is_oversubscribed else []
     words += ["--ordered"] if not kind.is_commutative else []
     words += ["--non-blocking"] if kind.form != "blocking" else []
+    words += ["--persistent"] if kind.form == "persistent" else []
+    words += ["--verify"] if "verify" in options else []
+    words += ["--agents", "1"] if "agents" in report else []
     words += ["--reproducible"] if kind.is_reproducible or options.get("reproducible") == "1" else []
     words += [word for name, word in _SWITCHES_OFF.items() if options.get(name) == "0"]
     for name in ("algorithm", "cache"):
@@ -84,7 +87,7 @@ def render(explanation: Explanation, console: Console) -> None:
     console.print(f"[bold]{escape(_question_text(answer['question']))}[/bold]")
     if kind is None:
         _choice(answer["choice"], console)
-        for said in (_learning_text(answer), disagreement_text(answer)):
+        for said in (_agents_text(answer), _learning_text(answer), disagreement_text(answer)):
             if said:
                 console.print()
                 printing.print_prose(console, said)
@@ -94,6 +97,8 @@ def render(explanation: Explanation, console: Console) -> None:
         }
         console.print()
         recorded.render(kind, predicted_us, console)
+        if not any(row["algorithm"] == "agents" for row in kind.classes):
+            printing.print_prose(console, _agents_text(answer, is_of_run=True))
         # What a run has found out itself it does not owe to tables: there is nothing to compare.
         if kind.has_learned:
             console.print("With the tables and rules of today a job would begin with:", soft_wrap=True)
@@ -115,6 +120,26 @@ def render(explanation: Explanation, console: Console) -> None:
 def _choice(choice: dict[str, Any], console: Console) -> None:
     console.print(f"  {escape(choice['algorithm'])}", soft_wrap=True)
     console.print(f"  {choice['source']}: {escape(choice['reason'])}", soft_wrap=True)
+
+
+def _agents_text(answer: dict[str, Any], is_of_run: bool = False) -> str:
+    """Whether agents beside the job serve such calls, and why not; `is_of_run`: a run's, which they did not."""
+    agents, question = answer["agents"], answer["question"]
+    if agents["why_not"]:
+        return f"Agents do not serve it: {agents['why_not']}." if agents["there"] else ""
+    if is_of_run and agents["serve"]:
+        return (
+            "Agents did not serve it: its operator or its type is none that they compute with, or the communicator's nodes had no "
+            "agents of their own."
+        )
+    computed = (
+        " Reductions are those of 32 and 64 bit integers, float and double, by an operator of MPI's."
+        if "operator" in question
+        else ""
+    )
+    if agents["serve"]:
+        return f"Agents serve it in its place while the program computes (option agents).{computed}"
+    return f"The job has no agents (option agents); with them they would serve it.{computed}"
 
 
 def _learning_text(answer: dict[str, Any]) -> str:

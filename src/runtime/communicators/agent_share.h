@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "agents/carrier.h"
 #include "agents/rank_channel.h"
 #include "algorithms/catalogue/descriptor.h"
 #include "tuning/decisions/size_class.h"
@@ -28,6 +29,7 @@ struct AgentShare {
   };
   std::array<std::array<std::optional<Between>, tuning::size_class_count>, operation_count> between;
   agents::RankChannel channel;
+  std::array<std::array<std::uint64_t, agents::most_carriers>, operation_count> carried{};  // calls so far
   std::deque<Run*> waiting;  // calls for which the window had no room, in their order
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agents/program_form.h"
+#include "agents/served.h"
 #include "base/log.h"
 #include "base/reduce_kernels.h"
 #include "base/short_copy.h"
@@ -73,15 +74,20 @@ std::size_t bytes_of(const Run& run) {
 }  // namespace
 
 bool AgentEngine::serves(const Communicator& c, const Call& call, std::int64_t bytes) const {
-  if (c.node.agents == nullptr || call.is_persistent || c.checking.interval != 0) return false;
-  if (bytes > static_cast<std::int64_t>(agents::most_bytes) ||
+  if (c.node.agents == nullptr) return false;
+  const agents::AskedCall asked{.operation = call.operation,
+                                .bytes = bytes,
+                                .is_persistent = call.is_persistent,
+                                .is_checked = c.checking.interval != 0,
+                                .is_reproducible = c.is_reproducible};
+  if (agents::why_not_served(asked) != nullptr ||
       between_.of(*c.node.agents, c.layout->nodes(), call.operation, bytes).algorithm == nullptr)
     return false;
   if (!is_reduction(call.operation)) return true;
   const host::TypeInfo info = type_info(world_.host, call.send_type);
   const ElementType kernel = world_.host.kernel_type(call.op, call.send_type, info.element);
-  return !c.is_reproducible && info.is_contiguous && is_served(world_.host.reduce_op(call.op)) &&
-         is_served(kernel) && element_bytes(kernel) == info.size_bytes;
+  return info.is_contiguous && is_served(world_.host.reduce_op(call.op)) && is_served(kernel) &&
+         element_bytes(kernel) == info.size_bytes;
 }
 
 void AgentEngine::decide(const Communicator& c, Operation operation, std::int64_t bytes,
@@ -161,6 +167,9 @@ bool AgentEngine::poll(Run& run) const {
   const std::size_t bytes = bytes_of(run);
   if (run.error == host::success && gets_result(run))
     copy_bytes(run.data.output, channel.result(number, bytes), bytes);
+  const auto carrier = static_cast<std::size_t>(channel.carrier(number));
+  if (carrier < agents::most_carriers)
+    ++c.node.agents->carried[static_cast<std::size_t>(run.call.operation)][carrier];
   channel.take(number);
   post_waiting(c);
   return true;

@@ -67,6 +67,10 @@ void RecordsOfRanks::add(const RankRecords& records) {
     NativeRecord& joined = native_.try_emplace({name(record.operation), record.reason}, record).first->second;
     joined.calls = std::max(joined.calls, record.calls);
   }
+  for (const AgentRecord& record : records.by_agents) {
+    const auto [place, is_first] = by_agents_.try_emplace({name(record.operation), record.carrier}, record);
+    if (!is_first) place->second.calls += record.calls;
+  }
   communicators_.insert(records.communicators.begin(), records.communicators.end());
   learned_.insert(learned_.end(), records.learned.kinds.begin(), records.learned.kinds.end());
   for (const tuning::Lean& lean : records.learned.leans) leans_.add(lean);
@@ -81,6 +85,7 @@ JobRecords RecordsOfRanks::joined() const {
   std::ranges::stable_sort(joined.classes, std::greater<>(),
                            [](const JobClass& row) { return row.of_longest.time_s; });
   for (const auto& [key, record] : native_) joined.native.push_back(record);
+  for (const auto& [key, record] : by_agents_) joined.by_agents.push_back(record);
   for (const CommunicatorRecord& record : communicators_) {
     if (joined.communicators.size() < most_communicators) joined.communicators.push_back(record);
   }

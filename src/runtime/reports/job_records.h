@@ -28,6 +28,7 @@ struct JobClass {
 struct JobRecords {
   std::vector<JobClass> classes;  // the longest first
   std::vector<NativeRecord> native;
+  std::vector<AgentRecord> by_agents;
   std::vector<CommunicatorRecord> communicators;
   std::vector<JobGraph> graphs;
   Learned learned;  // the kinds of calls that took most time first
@@ -69,7 +70,8 @@ class RecordsOfRanks {
   int ranks_ = 0;
   TimeSum blocking_, under_way_;
   std::map<ClassKey, Row, RowOrder> classes_;
-  std::map<std::pair<std::string_view, std::string>, NativeRecord> native_;  // operation's name and reason
+  std::map<std::pair<std::string_view, std::string>, NativeRecord> native_;    // operation's name and reason
+  std::map<std::pair<std::string_view, std::string>, AgentRecord> by_agents_;  // operation's name and carrier
   std::set<CommunicatorRecord, CommunicatorOrder> communicators_;
   std::vector<LearnedKind> learned_;
   tuning::Leans leans_;

@@ -52,6 +52,7 @@ void write_job_report(const World& world, std::vector<std::string> hints,
                  .warnings = world.notices().all(),
                  .hints = std::move(hints),
                  .messages = messages};
+  if (world.agents != nullptr) facts.agents_started_again = world.agents->starts_again();
   for (const auto& ranks : world.layout().ranks_of) {
     const auto first = static_cast<std::size_t>(ranks.front());
     facts.node_names.push_back(world.pool->host_names()[first]);

@@ -9,7 +9,7 @@
 namespace unisono::runtime {
 namespace {
 
-constexpr WireKind records_kind{.tag = 0x736472'6f636572 /* "records" */, .version = 3};
+constexpr WireKind records_kind{.tag = 0x736472'6f636572 /* "records" */, .version = 4};
 
 void write(WireWriter* writer, const ClassRecord& record) {
   writer->text(record.key.shape);
@@ -61,6 +61,19 @@ NativeRecord read_native(WireReader* reader) {
   return record;
 }
 
+void write(WireWriter* writer, const AgentRecord& record) {
+  writer->integer(static_cast<int>(record.operation));
+  writer->text(record.carrier);
+  writer->number(record.calls);
+}
+
+AgentRecord read_agent(WireReader* reader) {
+  AgentRecord record{.operation = reader->one_of<Operation>(operation_count)};
+  record.carrier = reader->text();
+  record.calls = reader->number();
+  return record;
+}
+
 void write(WireWriter* writer, const CommunicatorRecord& record) {
   writer->integer(record.id);
   writer->text(record.name);
@@ -82,8 +95,9 @@ CommunicatorRecord read_communicator(WireReader* reader) {
 
 bool is_empty(const RankRecords& records) {
   return records.blocking_s == 0 && records.blocking_error_s == 0 && records.under_way_s == 0 &&
-         records.classes.empty() && records.native.empty() && records.communicators.empty() &&
-         records.graphs.empty() && records.learned.is_empty() && !records.profile;
+         records.classes.empty() && records.native.empty() && records.by_agents.empty() &&
+         records.communicators.empty() && records.graphs.empty() && records.learned.is_empty() &&
+         !records.profile;
 }
 
 }  // namespace
@@ -94,6 +108,7 @@ std::string RankRecords::message() const {
   for (const double seconds : {blocking_s, blocking_error_s, under_way_s}) writer.real(seconds);
   writer.list(classes, [](WireWriter* to, const ClassRecord& of) { write(to, of); });
   writer.list(native, [](WireWriter* to, const NativeRecord& of) { write(to, of); });
+  writer.list(by_agents, [](WireWriter* to, const AgentRecord& of) { write(to, of); });
   writer.list(communicators, [](WireWriter* to, const CommunicatorRecord& of) { write(to, of); });
   writer.list(graphs, [](WireWriter* to, const GraphRecord& of) { write(to, of); });
   write(&writer, learned);
@@ -112,6 +127,7 @@ std::optional<RankRecords> RankRecords::from_message(std::string_view message) {
     *seconds = reader.real();
   records.classes = reader.list<ClassRecord>(read_class);
   records.native = reader.list<NativeRecord>(read_native);
+  records.by_agents = reader.list<AgentRecord>(read_agent);
   records.communicators = reader.list<CommunicatorRecord>(read_communicator);
   records.graphs = reader.list<GraphRecord>(read_graph);
   records.learned = read_learned(&reader);

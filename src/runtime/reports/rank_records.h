@@ -55,12 +55,20 @@ struct CommunicatorRecord {
   std::uint64_t calls = 0;
   bool operator==(const CommunicatorRecord&) const = default;
 };
+// Calls that agents have served, by what they went by between nodes. One rank of a communicator tells them.
+struct AgentRecord {
+  Operation operation = Operation::barrier;
+  std::string carrier;
+  std::uint64_t calls = 0;
+  bool operator==(const AgentRecord&) const = default;
+};
 inline constexpr std::size_t most_communicators = 64;  // listed by name; the records hold all
 
 struct RankRecords {
   double blocking_s = 0, blocking_error_s = 0, under_way_s = 0;
   std::vector<ClassRecord> classes;
   std::vector<NativeRecord> native;
+  std::vector<AgentRecord> by_agents;
   std::vector<CommunicatorRecord> communicators;
   std::vector<GraphRecord> graphs;
   Learned learned;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agents/carrier.h"
 #include "runtime/communicators/call_queue.h"
 #include "runtime/reports/learned.h"
 
@@ -106,7 +107,17 @@ void Records::absorb_class(const Communicator& c, const ClassKey& key, const Cal
   describe(c, *entry.choice, &sum.record);
 }
 
+void Records::absorb_agents(const AgentShare& share) {
+  for (int op = 0; op < operation_count; ++op) {
+    for (std::size_t carrier = 0; carrier < agents::most_carriers; ++carrier) {
+      const std::uint64_t calls = share.carried[static_cast<std::size_t>(op)][carrier];
+      if (calls != 0) by_agents_[{static_cast<Operation>(op), static_cast<int>(carrier)}] += calls;
+    }
+  }
+}
+
 void Records::absorb(const Communicator& c) {
+  if (c.rank == 0 && c.node.agents != nullptr) absorb_agents(*c.node.agents);
   if (graphs_.size() < GraphRecord::most) {
     if (auto graph = graph_record(c)) graphs_.push_back(*std::move(graph));
   }
@@ -175,6 +186,11 @@ RankRecords Records::all(const RankTime& rank_time) const {
     record.time_error_s = std::min(row.time.error_s, rank_time.wall_s);
   }
   for (const auto& [key, calls] : native_) records.native.push_back({key.first, key.second, calls});
+  for (const auto& [key, calls] : by_agents_) {
+    const auto carrier = static_cast<std::size_t>(key.second);
+    if (carrier >= agents::carriers().size()) continue;
+    records.by_agents.push_back({key.first, std::string(agents::carriers()[carrier].name), calls});
+  }
   records.communicators = communicators_;
   records.graphs = graphs_;
   records.profile = profile_;

@@ -58,6 +58,7 @@ class Records {
   };
   CallTimes::Sum blocking_time() const;
   void describe(const Communicator& c, const tuning::Choice& choice, ClassRecord* record);
+  void absorb_agents(const AgentShare& share);
   void absorb_class(const Communicator& c, const ClassKey& key, const CallClass& entry);
   std::uint64_t absorb_learned(const Communicator& c, Operation operation, int size_class,
                                const LearnedClass& learned);
@@ -69,6 +70,7 @@ class Records {
   std::map<ClassKey, Left> left_;
   std::map<std::pair<Operation, NativeReason>, std::shared_ptr<HostStarts>> left_for_;
   std::map<std::pair<Operation, std::string>, std::uint64_t> native_;  // with the reason
+  std::map<std::pair<Operation, int>, std::uint64_t> by_agents_;       // with the carrier's number
   std::vector<CommunicatorRecord> communicators_;
   std::vector<GraphRecord> graphs_;
   std::optional<RankProfile> profile_;

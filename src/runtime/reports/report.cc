@@ -143,6 +143,12 @@ Json native_json(const NativeRecord& record) {
       {"operation", std::string(name(record.operation))}, {"calls", record.calls}, {"reason", record.reason}};
 }
 
+Json agent_json(const AgentRecord& record) {
+  return {{"operation", std::string(name(record.operation))},
+          {"carrier", record.carrier},
+          {"calls", record.calls}};
+}
+
 // [[degree, how many ranks have it], ...]
 Json degrees_json(const std::map<std::uint64_t, std::uint64_t>& degrees) {
   Json list = Json::array();
@@ -208,6 +214,9 @@ Json report_json(const JobFacts& facts, const JobRecords& records) {
   report["under_way_time_s"] = {{"max", records.under_way.most_s}, {"mean", records.under_way.mean_s}};
   if (records.profile) report["profile"] = profile_json(*records.profile);
   if (!facts.machine.empty()) report["measured_here"] = facts.machine;
+  if (facts.agents_started_again)
+    report["agents"] = {{"started_again", *facts.agents_started_again},
+                        {"calls", list_json(records.by_agents, agent_json)}};
   if (facts.messages) {
     const MessageTotals& of = *facts.messages;
     report["messages"] = {{"sent", of.sent},

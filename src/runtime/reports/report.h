@@ -24,7 +24,8 @@ struct JobFacts {
   std::vector<int> node_cores;
   std::string machine;  // what this machine's file has decided; empty: nothing
   std::vector<std::string> warnings, hints;
-  std::optional<MessageTotals> messages;  // that Unisono has carried
+  std::optional<int> agents_started_again;  // nothing: the job had no agents
+  std::optional<MessageTotals> messages;    // that Unisono has carried
 };
 
 // "blocking", "non-blocking", "persistent".

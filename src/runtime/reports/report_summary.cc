@@ -62,6 +62,17 @@ std::string messages_line(const MessageTotals& of) {
   return line.str();
 }
 
+// "served 40 allreduce by mpi, 2 bcast by ucc; started again 1 times".
+std::string agents_line(int started_again, const std::vector<AgentRecord>& records) {
+  std::ostringstream line;
+  line << (records.empty() ? "served nothing" : "served ");
+  for (const AgentRecord& record : records)
+    line << (&record == records.data() ? "" : ", ") << record.calls << " " << name(record.operation) << " by "
+         << record.carrier;
+  if (started_again != 0) line << "; started again " << started_again << " times";
+  return line.str();
+}
+
 // `bcast`, `ibcast`, `bcast_init`: as the program called it.
 std::string operation_text(const ClassKey& key) {
   const std::string operation(name(key.operation));
@@ -179,6 +190,8 @@ std::string report_summary(const JobFacts& facts, const JobRecords& records) {
   for (const LearnedKind& kind : records.learned.kinds) out << "  learned: " << learned_line(kind) << '\n';
   if (records.profile) out << profile_summary(*records.profile);
   if (!facts.machine.empty()) out << "  as measured on this machine: " << facts.machine << '\n';
+  if (facts.agents_started_again)
+    out << "  agents: " << agents_line(*facts.agents_started_again, records.by_agents) << '\n';
   if (facts.messages) out << "  messages: " << messages_line(*facts.messages) << '\n';
   for (const std::string& hint : facts.hints) out << "  hint: " << hint << '\n';
   for (const std::string& warning : facts.warnings) out << "  warning: " << warning << '\n';

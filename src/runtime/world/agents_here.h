@@ -27,6 +27,9 @@ class AgentsHere {
   // What agents go by between nodes, and why it is not what was asked for (empty: it is).
   const std::string& carrier() const { return carrier_; }
   const std::string& why_not_carrier() const { return why_not_carrier_; }
+  int starts_again() const {
+    return static_cast<int>(segment().header().starts_again.load(std::memory_order_relaxed));
+  }
   // Has this node's agent died, or given up, and has nobody taken over what it had for as long as ranks wait
   // for agents? Looks now and then, if it is asked again and again.
   bool are_lost_by_now() const;

@@ -100,6 +100,15 @@ TEST_F(AgentsTest, many_calls_are_under_way) {
       },
       single_);
   EXPECT_EQ(calls_by_agents(), 5 * 20);
+  // Each call once: 13 of a round on all ranks, 7 on either half of them.
+  const Json said = report()["agents"];
+  EXPECT_EQ(said["started_again"], 0);
+  int calls = 0;
+  for (const Json& row : said["calls"]) {
+    EXPECT_EQ(row["carrier"], "mpi");
+    calls += row["calls"].get<int>();
+  }
+  EXPECT_EQ(calls, 5 * (13 + 2 * 7));
 }
 
 template <class Number>

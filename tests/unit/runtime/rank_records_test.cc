@@ -117,6 +117,7 @@ TEST(RankRecords, AMessageBringsAllOfThem) {
   EXPECT_EQ(read->under_way_s, sent.under_way_s);
   EXPECT_EQ(read->classes, sent.classes);
   EXPECT_EQ(read->native, sent.native);
+  EXPECT_EQ(read->by_agents, sent.by_agents);
   EXPECT_EQ(read->communicators, sent.communicators);
   EXPECT_EQ(read->learned.kinds, sent.learned.kinds);
   ASSERT_EQ(read->learned.leans.size(), 1u);
@@ -125,6 +126,19 @@ TEST(RankRecords, AMessageBringsAllOfThem) {
   EXPECT_EQ(read->learned.leans[0].when, sent.learned.leans[0].when);
   EXPECT_EQ(read->learned.leans[0].confirmation, tuning::Confirmation::confirmed);
   EXPECT_EQ(read->message(), sent.message());
+}
+
+TEST(RankRecords, CallsOfAgentsAreAddedUp) {
+  RecordsOfRanks all;
+  RankRecords records;
+  records.by_agents = {{Operation::bcast, "mpi", 2}, {Operation::bcast, "ucc", 3}};
+  all.add(records);
+  records.by_agents = {{Operation::barrier, "mpi", 1}, {Operation::bcast, "ucc", 4}};
+  all.add(records);
+  const std::vector<AgentRecord> joined = all.joined().by_agents;
+  EXPECT_EQ(joined,
+            (std::vector<AgentRecord>{
+                {Operation::barrier, "mpi", 1}, {Operation::bcast, "mpi", 2}, {Operation::bcast, "ucc", 7}}));
 }
 
 TEST(RankRecords, NothingToTellIsNoMessage) {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is left to wait of an allreduce that was started before its ranks slept (agents.py):
 //   agents CALLS SLEEP_US
-// With MPI_THREAD_SINGLE; every result is checked. Prints four times for each call, in seconds, each the
-// longest rank's. First the start, and the wait behind the sleep. Then a wait for a receive whose message was
-// there before the sleep. Last a blocking allreduce behind a sleep.
+// With MPI_THREAD_SINGLE; results are checked. Prints times for each call, in seconds, each the longest
+// rank's. First the start, and the wait behind the sleep. Then a wait for a receive whose message was there
+// before the sleep, and a blocking allreduce behind a sleep. Then an MPI_Iallreduce that is awaited at once,
+// behind a sleep and right after that. Last one of several that are under way together, of MPI_Ibcast and of
+// MPI_Iallreduce.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { count = 4, start, left, there, blocking, columns };
+enum { count = 4, together = 64 };
+enum { start, left, there, blocking, woken, awake, bcasts, allreduces, columns };
 
 static void check(const double* got, int call, int size) {
   for (int i = 0; i < count; ++i) {
@@ -17,6 +20,24 @@ static void check(const double* got, int call, int size) {
     fprintf(stderr, "call %d: a wrong result\n", call);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
+}
+
+static void begin(int is_bcast, double* in, double* out, MPI_Request* request) {
+  if (is_bcast) {
+    MPI_Ibcast(out, count, MPI_DOUBLE, 0, MPI_COMM_WORLD, request);
+  } else {
+    MPI_Iallreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, request);
+  }
+}
+
+// Seconds for each of so many calls, started one after the other and then awaited.
+static double many(int is_bcast, int calls) {
+  static double in[together][count], out[together][count];
+  MPI_Request requests[together];
+  const double since = MPI_Wtime();
+  for (int i = 0; i < calls; ++i) begin(is_bcast, in[i], out[i], &requests[i]);
+  MPI_Waitall(calls, requests, MPI_STATUSES_IGNORE);
+  return (MPI_Wtime() - since) / calls;
 }
 
 int main(int argc, char** argv) {
@@ -58,9 +79,18 @@ int main(int argc, char** argv) {
     took[blocking] = MPI_Wtime() - since;
     check(out, call, size);
 
+    nanosleep(&time, NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    took[woken] = many(0, 1);
+    took[awake] = many(0, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    took[bcasts] = many(1, together);
+    MPI_Barrier(MPI_COMM_WORLD);
+    took[allreduces] = many(0, together);
+
     MPI_Reduce(took, longest, columns, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank == 0 && call >= calls / 10)
-      printf("%.9f %.9f %.9f %.9f\n", longest[start], longest[left], longest[there], longest[blocking]);
+    if (rank != 0 || call < calls / 10) continue;
+    for (int i = 0; i < columns; ++i) printf("%.9f%c", longest[i], i + 1 < columns ? ' ' : '\n');
   }
   MPI_Finalize();
   return 0;

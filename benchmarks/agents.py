@@ -9,12 +9,21 @@ runs it in each way, in an order that changes. A round's figure is the median of
 rank's; the table has the median of the rounds, and the least and the most of them. `there` is the wait for a
 receive whose message was there before the sleep: what a wait takes that has nothing to wait for. Hidden is
 what was not left of a blocking allreduce of the same round, in percent.
+
+A second table has calls without a sleep in between. The first of them finds the agents asleep, the second one
+does not: what it takes less is what it takes to wake them. Then one of 64 calls that are under way together, of
+broadcasts, which agents confirm to each other, and of allreduces, which they need not. The last lines say what
+share of a core an agent takes while its ranks sleep for `--idle` seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import tempfile
+import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,19 +47,60 @@ WAYS: dict[str, list[str]] = {
     "unisono": [*COMMAND, "--"],
     "agents": [*COMMAND, "--agents", "1", "--"],
 }
-COLUMNS = ("start", "left", "there", "blocking")
+COLUMNS = ("start", "left", "there", "blocking", "woken", "awake", "bcasts", "allreduces")
+BESIDE_A_SLEEP = COLUMNS[:4]
+AT_ONCE = COLUMNS[4:]
+
+
+def command_of(
+    mpi: mpis.Mpi, way: str, calls: int, sleep_us: int, cluster: Cluster, layout: mpis.Layout
+) -> tuple[list[str], dict[str, str]]:
+    """The job, and its environment."""
+    program = [side_by_side.compiled(mpi, "agents"), str(calls), str(sleep_us)]
+    # The nodes share this machine's cores: every MPI yields.
+    settings = {} if mpi.is_yielding else {"LD_PRELOAD": str(build_yield_preload())}
+    line = mpi.launch(layout.ranks, program, settings, layout)
+    environment = {**mpis.launcher_environment(mpi), "UNISONO_HOME": str(BUILD)}
+    return cluster.on_head([*WAYS[way], *line]), environment
+
+
+def seconds_of(process: int) -> float:
+    """That a process has had of a core."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def idle_share(mpi: mpis.Mpi, cluster: Cluster, arguments: argparse.Namespace) -> float:
+    """Of a core, the agent's that takes most, while all ranks sleep."""
+    sleep_us = int(1e6 * (arguments.idle + 5))
+    command, environment = command_of(mpi, "agents", 1, sleep_us, cluster, arguments.layout)
+    mark = uuid.uuid4().hex
+    process = subprocess.Popen(
+        command, env={**environment, job.MARK: mark}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    try:
+        nodes = len(arguments.layout.ranks_per_node)
+
+        def agents() -> list[int]:
+            found = job.marked_processes(mark).items()
+            return [number for number, words in found if words.split()[0].endswith("/unisono-agent")]
+
+        job.wait_until(lambda: len(agents()) == nodes, 20)
+        time.sleep(2)
+        before = {agent: seconds_of(agent) for agent in agents()}
+        time.sleep(arguments.idle)
+        return max(seconds_of(agent) - seconds for agent, seconds in before.items()) / arguments.idle
+    finally:
+        process.kill()
+        process.wait()
+        job.sweep(mark)
 
 
 def run(
     mpi: mpis.Mpi, way: str, sleep_us: int, cluster: Cluster, arguments: argparse.Namespace
 ) -> dict[str, float]:
     """One job: the medians of its calls, seconds."""
-    program = [side_by_side.compiled(mpi, "agents"), str(arguments.calls), str(sleep_us)]
-    # The nodes share this machine's cores: every MPI yields.
-    settings = {} if mpi.is_yielding else {"LD_PRELOAD": str(build_yield_preload())}
-    line = mpi.launch(arguments.layout.ranks, program, settings, arguments.layout)
-    environment = {**mpis.launcher_environment(mpi), "UNISONO_HOME": str(BUILD)}
-    command = cluster.on_head([*WAYS[way], *line])
+    command, environment = command_of(mpi, way, arguments.calls, sleep_us, cluster, arguments.layout)
     output = job.run(command, environment, timeout=arguments.timeout).check().output
     rows = np.array([[float(word) for word in text.split()] for text in output.splitlines()])
     return dict(zip(COLUMNS, np.median(rows, axis=0).tolist(), strict=True))
@@ -74,7 +124,11 @@ def text_of(values: list[float]) -> str:
     return middle if len(values) == 1 else f"{middle} ({low} to {high})"
 
 
-def page(rows: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator[str]:
+def times_of(row: dict[str, Any]) -> dict[str, list[float]]:
+    return {name: [one[name] for one in row["rounds"]] for name in COLUMNS}
+
+
+def page(rows: list[dict[str, Any]], idle: dict[str, float], arguments: argparse.Namespace) -> Iterator[str]:
     yield "# Started calls and agents"
     yield ""
     yield f"{name_of(arguments.layout)} ranks on emulated nodes of this machine, {usable_cores()} cores, {arguments.rounds} rounds of {arguments.calls} calls in turn, all ranks asleep between start and wait."
@@ -82,10 +136,25 @@ def page(rows: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator[
     yield "| MPI | asleep | way | start | left to wait | a wait that has nothing to wait for | blocking | hidden |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for row in rows:
-        times = {name: [one[name] for one in row["rounds"]] for name in COLUMNS}
+        times = times_of(row)
         hidden = [100 * (1 - one["left"] / one["blocking"]) for one in row["rounds"]]
-        words = [row["mpi"], f"{row['sleep_us']} us", row["way"], *(text_of(times[name]) for name in COLUMNS)]
+        words = [
+            row["mpi"],
+            f"{row['sleep_us']} us",
+            row["way"],
+            *(text_of(times[name]) for name in BESIDE_A_SLEEP),
+        ]
         yield f"| {' | '.join(words)} | {np.median(hidden):.0f} % |"
+    yield ""
+    yield "| MPI | asleep before | way | the first call | the second one | one of many broadcasts | one of many allreduces |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for row in rows:
+        times = times_of(row)
+        words = [row["mpi"], f"{row['sleep_us']} us", row["way"], *(text_of(times[name]) for name in AT_ONCE)]
+        yield f"| {' | '.join(words)} |"
+    yield ""
+    for name, share in idle.items():
+        yield f"- {name}: an idle agent takes {100 * share:.2f} % of a core."
 
 
 def main() -> None:
@@ -104,18 +173,23 @@ def main() -> None:
     parser.add_argument("--sleep", action=AddUp, default="100,300,1000", help="microseconds, by commas")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=300)
+    parser.add_argument(
+        "--idle", type=float, default=5, help="seconds in which ranks sleep, to see agents idle"
+    )
     parser.add_argument("--timeout", type=float, default=120, help="most seconds for a job")
     parser.add_argument("--output", type=Path, help="a page; default: standard output")
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
+    idle: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         cluster = Cluster(Path(folder) / "cluster", len(arguments.layout.ranks_per_node))
         try:
             for name in arguments.mpi or ["openmpi5"]:
                 rows += measured(mpis.BY_NAME[name], cluster, arguments)
+                idle[name] = idle_share(mpis.BY_NAME[name], cluster, arguments)
         finally:
             cluster.down()
-    write_page(page(rows, arguments), arguments)
+    write_page(page(rows, idle, arguments), arguments)
 
 
 if __name__ == "__main__":

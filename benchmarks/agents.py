@@ -25,6 +25,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,12 @@ def idle_share(mpi: mpis.Mpi, cluster: Cluster, arguments: argparse.Namespace) -
         nodes = len(arguments.layout.ranks_per_node)
 
         def agents() -> list[int]:
-            found = job.marked_processes(mark).items()
-            return [number for number, words in found if words.split()[0].endswith("/unisono-agent")]
+            found = []
+            for file in Path("/proc").glob("[0-9]*/comm"):
+                with suppress(OSError):
+                    if file.read_text() == "unisono-agent\n":
+                        found.append(int(file.parent.name))
+            return found
 
         job.wait_until(lambda: len(agents()) == nodes, 20)
         time.sleep(2)

@@ -80,17 +80,22 @@ def idle_share(mpi: mpis.Mpi, cluster: Cluster, arguments: argparse.Namespace) -
         command, env={**environment, job.MARK: mark}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     try:
-        nodes = len(arguments.layout.ranks_per_node)
+        nodes = range(len(arguments.layout.ranks_per_node))
+        networks = {cluster.on_node(node, "readlink", "/proc/self/ns/net").strip() for node in nodes}
 
         def agents() -> list[int]:
+            """Of these nodes: others may run on the machine as well."""
             found = []
             for file in Path("/proc").glob("[0-9]*/comm"):
                 with suppress(OSError):
-                    if file.read_text() == "unisono-agent\n":
+                    if (
+                        file.read_text() == "unisono-agent\n"
+                        and os.readlink(file.parent / "ns/net") in networks
+                    ):
                         found.append(int(file.parent.name))
             return found
 
-        job.wait_until(lambda: len(agents()) == nodes, 20)
+        job.wait_until(lambda: len(agents()) == len(nodes), 20)
         time.sleep(2)
         before = {agent: seconds_of(agent) for agent in agents()}
         time.sleep(arguments.idle)

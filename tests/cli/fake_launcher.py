@@ -29,12 +29,12 @@ def run_agents() -> int:
         print(f"there is no node\n\x1b[2J{value}", file=sys.stderr)
         return 3
     if what == "die":
-        # So often, and each time when all of them are there.
+        # So often, and each time when all of them are there, as those are that stay.
+        print("all agents are there", flush=True)
         deaths = log.with_suffix(".deaths")
         count = int(deaths.read_text()) if deaths.exists() else 0
         if count < int(value):
             deaths.write_text(str(count + 1))
-            print("all agents are there", flush=True)
             return 3
     if what == "ignore":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -489,7 +489,7 @@ def is_running(process: int) -> bool:
     """Neither gone nor a zombie that nobody has collected."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before it is opened, or before it is read
         return False
     return state != "Z"
 

@@ -33,10 +33,9 @@ from harness import BUILD, Cluster
 from lists import AddUp
 from messages import write_page
 from overlap import layout_of, name_of
-from unisono.common import units
 from unisono.machine.host import usable_cores
 
-from agents import COMMAND
+from agents import COMMAND, text_of
 
 PROGRAM = side_by_side.ROOT / "benchmarks/pipelined_solver.py"
 PETSC = "/usr/lib/petscdir/*/*-real/lib/python3/dist-packages"
@@ -68,11 +67,6 @@ def run(
     if int(iterations) not in (arguments.iterations, arguments.iterations + 1):
         sys.exit(f"{method}: {iterations} iterations in place of {arguments.iterations}")
     return float(seconds), float(residual)
-
-
-def text_of(values: list[float]) -> str:
-    low, middle, high = (units.seconds_text(value) for value in (min(values), np.median(values), max(values)))
-    return f"{middle} ({low} to {high})"
 
 
 def rows(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is left to wait of an allreduce whose ranks sleep meanwhile: natively, under Unisono, and with agents, in turn.
+"""What is left to wait of an allreduce whose ranks sleep meanwhile: natively, under Unisono, and with agents of both kinds.
 
     .venv/bin/python benchmarks/agents.py [--mpi openmpi5 ...] [--layout 2x1] [--sleep 100,300,1000] [--output PAGE]
 
@@ -47,6 +47,7 @@ WAYS: dict[str, list[str]] = {
     "native": [],
     "unisono": [*COMMAND, "--"],
     "agents": [*COMMAND, "--agents", "1", "--"],
+    "threads": [*COMMAND, "--agents", "thread", "--"],
 }
 COLUMNS = ("start", "left", "there", "blocking", "woken", "awake", "bcasts", "allreduces")
 BESIDE_A_SLEEP = COLUMNS[:4]
@@ -65,16 +66,34 @@ def command_of(
     return cluster.on_head([*WAYS[way], *line]), environment
 
 
-def seconds_of(process: int) -> float:
-    """That a process has had of a core."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+def seconds_of(agent: Path) -> float:
+    """That it has had of a core."""
+    fields = (agent / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def idle_share(mpi: mpis.Mpi, cluster: Cluster, arguments: argparse.Namespace) -> float:
+# By which name the system knows an agent, as a process or as a thread of a rank.
+AGENTS = {
+    "agents": ("[0-9]*/comm", "unisono-agent"),
+    "threads": ("[0-9]*/task/[0-9]*/comm", "unisono-agents"),
+}
+
+
+def agents_in(networks: set[str], way: str) -> list[Path]:
+    """Folders of /proc: of the agents on these nodes alone, since others may run on the machine as well."""
+    found = []
+    pattern, name = AGENTS[way]
+    for file in Path("/proc").glob(pattern):
+        with suppress(OSError):
+            if file.read_text() == f"{name}\n" and os.readlink(file.parent / "ns/net") in networks:
+                found.append(file.parent)
+    return found
+
+
+def idle_share(mpi: mpis.Mpi, way: str, cluster: Cluster, arguments: argparse.Namespace) -> float:
     """Of a core, the agent's that takes most, while all ranks sleep."""
     sleep_us = int(1e6 * (arguments.idle + 5))
-    command, environment = command_of(mpi, "agents", 1, sleep_us, cluster, arguments.layout)
+    command, environment = command_of(mpi, way, 1, sleep_us, cluster, arguments.layout)
     mark = uuid.uuid4().hex
     process = subprocess.Popen(
         command, env={**environment, job.MARK: mark}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
@@ -82,22 +101,9 @@ def idle_share(mpi: mpis.Mpi, cluster: Cluster, arguments: argparse.Namespace) -
     try:
         nodes = range(len(arguments.layout.ranks_per_node))
         networks = {cluster.on_node(node, "readlink", "/proc/self/ns/net").strip() for node in nodes}
-
-        def agents() -> list[int]:
-            """Of these nodes: others may run on the machine as well."""
-            found = []
-            for file in Path("/proc").glob("[0-9]*/comm"):
-                with suppress(OSError):
-                    if (
-                        file.read_text() == "unisono-agent\n"
-                        and os.readlink(file.parent / "ns/net") in networks
-                    ):
-                        found.append(int(file.parent.name))
-            return found
-
-        job.wait_until(lambda: len(agents()) == len(nodes), 20)
+        job.wait_until(lambda: len(agents_in(networks, way)) == len(nodes), 20)
         time.sleep(2)
-        before = {agent: seconds_of(agent) for agent in agents()}
+        before = {agent: seconds_of(agent) for agent in agents_in(networks, way)}
         time.sleep(arguments.idle)
         return max(seconds_of(agent) - seconds for agent, seconds in before.items()) / arguments.idle
     finally:
@@ -196,7 +202,8 @@ def main() -> None:
         try:
             for name in arguments.mpi or ["openmpi5"]:
                 rows += measured(mpis.BY_NAME[name], cluster, arguments)
-                idle[name] = idle_share(mpis.BY_NAME[name], cluster, arguments)
+                for way in AGENTS:
+                    idle[f"{name}, {way}"] = idle_share(mpis.BY_NAME[name], way, cluster, arguments)
         finally:
             cluster.down()
     write_page(page(rows, idle, arguments), arguments)

@@ -51,12 +51,14 @@ std::string serve(const UnisonoAgent& agent) {
   begin_places();
   begin_marks();
   const auto* must_end = reinterpret_cast<const std::atomic<bool>*>(agent.must_end);
-  std::string why = agents::run(host, {.job = agent.job,
-                                       .must_end = must_end,
-                                       .carrier = agent.carrier,
-                                       .has_soft_float = agent.has_soft_float != 0,
-                                       .again = agent.again,
-                                       .tell = tell});
+  const bool is_first = host.comm_rank(host.world()) == 0;
+  std::string why = agents::run(host, host.world(),
+                                {.job = agent.job,
+                                 .must_end = must_end,
+                                 .carrier = agent.carrier,
+                                 .has_soft_float = agent.has_soft_float != 0,
+                                 .again = agent.again,
+                                 .tell = is_first ? tell : std::function<void(std::string_view)>()});
   host.end();
   return why;
 }

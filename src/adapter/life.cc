@@ -82,9 +82,11 @@ void begin() {
 
 }  // namespace
 
-// The program may get more than it asks for. Messages between nodes that Unisono carries need all.
+// The program may get more than it asks for. Messages between nodes that Unisono carries need all, and so do
+// agents that are threads of ranks.
 int least_thread_level() {
-  return messages::asked_for() == "all" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  const bool needs_all = messages::asked_for() == "all" || runtime::are_agents_threads();
+  return needs_all ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
 }
 
 int init(int* argc, char*** argv) {

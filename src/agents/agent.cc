@@ -22,6 +22,7 @@
 #include "agents/soft_float.h"
 #include "base/clock.h"
 #include "base/float_control.h"
+#include "base/guarded.h"
 
 namespace unisono::agents {
 namespace {
@@ -54,12 +55,23 @@ class Agent {
         idle();
       }
     }
-    if (!why_.empty()) {
-      segment_.header().has_carrier_failed.store(1, std::memory_order_relaxed);
-      segment_.header().failure.store(Failure::agent, std::memory_order_release);
+    SegmentHeader& header = segment_.header();
+    if (!why_.empty()) header.has_carrier_failed.store(1, std::memory_order_relaxed);
+    if (options_.is_thread) {
+      header.failure.store(Failure::job, std::memory_order_release);
+    } else if (!why_.empty()) {
+      header.failure.store(Failure::agent, std::memory_order_release);
     }
     return why_;
   }
+
+  bool has_work() const {
+    for (const auto& work : works_) {
+      if (work != nullptr && work->has_work()) return true;
+    }
+    return false;
+  }
+  Works take_works() { return std::move(works_); }
 
  private:
   bool is_through() const {
@@ -99,13 +111,6 @@ class Agent {
                                       static_cast<int>(i), &why_);
       }
     }
-  }
-
-  bool has_work() const {
-    for (const auto& work : works_) {
-      if (work != nullptr && work->has_work()) return true;
-    }
-    return false;
   }
 
   void idle() {
@@ -163,13 +168,13 @@ std::unique_ptr<Carrier> open_carrier(const CarrierGround& ground, const LifeOpt
 }
 
 // Agents have the numbers that the dead ones had on their nodes. Those that found nothing get what is left.
-// Collective; the same answer on all. `before` is null where this one has found nothing.
-bool restore_order(host::Host& host, const AgentIdentity* before, host::Comm* comm) {
-  const int count = host.comm_size(host.world());
+// Collective over `all`; the same answer on all. `before` is null where this one has found nothing.
+bool restore_order(host::Host& host, host::Comm all, const AgentIdentity* before, host::Comm* comm) {
+  const int count = host.comm_size(all);
   const std::int32_t own[2] = {before == nullptr ? -1 : before->rank,
                                before == nullptr ? count : before->agents};
   std::vector<std::int32_t> told(2 * static_cast<std::size_t>(count));
-  if (host.allgather_bytes(own, sizeof own, told.data(), host.world()) != host::success) return false;
+  if (host.allgather_bytes(own, sizeof own, told.data(), all) != host::success) return false;
   std::vector<bool> is_taken(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < told.size(); i += 2) {
     const std::int32_t rank = told[i];
@@ -180,11 +185,11 @@ bool restore_order(host::Host& host, const AgentIdentity* before, host::Comm* co
   }
   // Which of those that are left, in their order.
   int to_skip = 0, rank = own[0];
-  for (int i = 0; i < host.comm_rank(host.world()); ++i) to_skip += told[2 * static_cast<std::size_t>(i)] < 0;
+  for (int i = 0; i < host.comm_rank(all); ++i) to_skip += told[2 * static_cast<std::size_t>(i)] < 0;
   for (int i = 0; own[0] < 0 && i < count; ++i) {
     if (!is_taken[static_cast<std::size_t>(i)] && to_skip-- == 0) rank = i;
   }
-  return host.comm_split(host.world(), 0, rank, comm) == host::success;
+  return host.comm_split(all, 0, rank, comm) == host::success;
 }
 
 // What an agent serves: its memory, which is a dead one's where there is one. Null on failure, with the
@@ -198,24 +203,35 @@ LeftMemory memory_for(const LifeOptions& options, int place, std::string* why) {
   return found;
 }
 
+// Where another node's part never came the MPI has messages still that point there, and the process goes on.
+void keep_for_the_mpi(Works works, std::unique_ptr<Carrier> carrier, LeftMemory memory) {
+  struct Kept {
+    Works works;
+    std::unique_ptr<Carrier> carrier;
+    LeftMemory memory;
+  };
+  static Guarded<std::vector<Kept>>* const all = new Guarded<std::vector<Kept>>;
+  all->lock()->push_back({std::move(works), std::move(carrier), std::move(memory)});
+}
+
 }  // namespace
 
-std::string run(host::Host& host, const LifeOptions& options) {
+std::string run(host::Host& host, host::Comm all, const LifeOptions& options) {
   set_standard_float_control();
   if (options.has_soft_float && !is_soft_float_there()) return "this build is without SoftFloat";
   if (options.again > 0) end_agents_before(options.job, options.again);
   std::string why;
   LeftMemory memory;  // outlives the meeting, which hands it out
-  const std::unique_ptr<Meeting> meeting = Meeting::open(options.job, &why);
+  const std::unique_ptr<Meeting> meeting = Meeting::open(options.job, options.place, &why);
   if (meeting != nullptr) memory = memory_for(options, meeting->place(), &why);
   const int channels = ChannelWork::channels_within(host.largest_tag());
   // Ranks find an agent everywhere, or nowhere.
   std::uint64_t can = memory.segment != nullptr && channels > 0 ? 1 : 0;
-  host.agree(&can, 1, host::AgreeOp::min, host.world());
+  host.agree(&can, 1, host::AgreeOp::min, all);
   if (can == 0) return why.empty() ? "an agent of another node has no memory, or its MPI no tags" : why;
   SegmentHeader& header = memory.segment->header();
-  host::Comm comm = host.world();
-  if (options.again > 0 && !restore_order(host, memory.is_left ? &header.agent : nullptr, &comm))
+  host::Comm comm = all;
+  if (options.again > 0 && !restore_order(host, all, memory.is_left ? &header.agent : nullptr, &comm))
     return "there are not as many agents as before";
   header.agent = {.rank = host.comm_rank(comm),
                   .agents = host.comm_size(comm),
@@ -223,15 +239,17 @@ std::string run(host::Host& host, const LifeOptions& options) {
                   .channels = channels};
   header.starts_again.store(static_cast<std::uint32_t>(options.again), std::memory_order_relaxed);
   const CarrierGround ground{.host = host, .comm = comm, .first_tag = ChannelWork::first_tag(channels)};
-  const std::unique_ptr<Carrier> carrier = open_carrier(ground, options, header);
+  std::unique_ptr<Carrier> carrier = open_carrier(ground, options, header);
   Works works;
   if (options.again > 0) why = recover(*carrier, ground, options.has_soft_float, memory, &works);
   if (!why.empty()) return why;
   meeting->receive(*memory.segment, memory.holders);
-  const bool tells = options.tell && header.agent.rank == 0;
-  if (tells) options.tell(ready_words);
-  why = Agent(*carrier, ground, options, *memory.segment, *meeting, std::move(works)).live();
-  if (tells && why.empty()) options.tell(ended_words);
+  if (options.tell) options.tell(ready_words);
+  Agent agent(*carrier, ground, options, *memory.segment, *meeting, std::move(works));
+  why = agent.live();
+  if (options.is_thread && agent.has_work())
+    keep_for_the_mpi(agent.take_works(), std::move(carrier), std::move(memory));
+  if (options.tell && why.empty()) options.tell(ended_words);
   return why;
 }
 

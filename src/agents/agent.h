@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An agent's whole life: a process beside the ranks of a node, which does for them what goes on between
-// nodes while they compute.
+// An agent's whole life: a process beside the ranks of a node, or a thread of one of them.
+// It does for them what goes on between nodes while they compute.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace unisono::agents {
 
-// What the first agent tells: all are there, and have taken over; the job needs them no more, and they end.
+// What agents tell: all are there, and have taken over; the job needs them no more, and they end.
 inline constexpr std::string_view ready_words = "all agents are there", ended_words = "the agents end";
 
 struct LifeOptions {
@@ -23,10 +23,13 @@ struct LifeOptions {
   bool has_soft_float = false;  // float and double by SoftFloat (soft_float.h)
   int again = 0;  // how often the job's agents were started before: these take over what they left
   std::function<void(std::string_view)> tell{};
+  int place = 0;  // of ranks' meeting, or the next one that is free
+  // A thread of one of the ranks. Nobody can take over what it had, and the process goes on without it.
+  bool is_thread = false;
 };
 
-// Collective over host.world(), whose ranks are the job's agents, one for each node. Returns when the ranks
-// of this node have come, and have all left. Empty, or why it could not serve.
-std::string run(host::Host& host, const LifeOptions& options);
+// Collective over `all`, whose ranks are the job's agents, one for each node. Returns when the ranks of this
+// node have come, and have all left. Empty, or why it could not serve.
+std::string run(host::Host& host, host::Comm all, const LifeOptions& options);
 
 }  // namespace unisono::agents

@@ -2,6 +2,7 @@
 #include "agents/meeting.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -66,9 +67,9 @@ bool hand_out(int socket, int descriptor) {
 
 }  // namespace
 
-std::unique_ptr<Meeting> Meeting::open(const std::string& job, std::string* why) {
+std::unique_ptr<Meeting> Meeting::open(const std::string& job, int place, std::string* why) {
   const int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  for (int place = 0; listening >= 0 && place < most_places; ++place) {
+  for (; listening >= 0 && place < most_places; ++place) {
     const meeting::Address address(job, place);
     if (bind(listening, reinterpret_cast<const sockaddr*>(address.bytes), address.length) != 0) {
       if (errno == EADDRINUSE) continue;
@@ -111,6 +112,7 @@ Meeting::~Meeting() {
 }
 
 void Meeting::run() {
+  pthread_setname_np(pthread_self(), "unisono-meeting");
   std::vector<pollfd> watched;
   while (true) {
     watched.assign(

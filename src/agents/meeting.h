@@ -41,8 +41,9 @@ bool is_of_this_user(int socket);
 // Of the agent. A thread receives the ranks.
 class Meeting {
  public:
-  // At the first free place. Null on failure, with the reason. Ranks that come wait until they are received.
-  static std::unique_ptr<Meeting> open(const std::string& job, std::string* why);
+  // At the first free place from `place` on. Null on failure, with the reason. Ranks that come wait until
+  // they are received.
+  static std::unique_ptr<Meeting> open(const std::string& job, int place, std::string* why);
   // Hands out this memory from now on, which outlives this. `holders` are processes that have it already,
   // from an agent that has died: they are here until they end, or come and leave.
   void receive(const AgentSegment& segment, const std::vector<int>& holders = {});

@@ -347,12 +347,11 @@ OptionSpec cores_of_agents() {
 
 std::vector<OptionSpec> options_of_agents() {
   return {
-      number(
-          "agents", "UNISONO_AGENTS", "integer", "general",
-          "Processes that `unisono run` starts beside the job, so many on each node. They go on with calls "
-          "that do not block while the program computes, with any thread level (docs/guide/agents.md). 0: "
-          "none.",
-          0, 1, &Options::agents),
+      choice("agents", "UNISONO_AGENTS", "0|1|thread", "general",
+             "Who goes on with calls that do not block while the program computes, with any thread level of "
+             "its own (docs/guide/agents.md). 0: nobody; 1: a process on each node, which `unisono run` "
+             "starts beside the job; thread: a thread of each node's first rank.",
+             &Options::agents),
       number("agents_deadline", "UNISONO_AGENTS_DEADLINE", "integer", "general",
              "How many seconds MPI_Init waits for agents. Where they are not there by then the job runs "
              "without, and says so.",

@@ -64,9 +64,10 @@ struct NodeOptions {
   std::int64_t cores = 0;  // 0: found out
 };
 
-// Processes beside the job's, one on each node, that go on with calls while the program computes.
+// What goes on with calls while the program computes, one on each node: processes beside the job's ("1"), or
+// threads of its ranks ("thread").
 struct AgentOptions {
-  std::int64_t agents = 0;                // on each node; 0: none
+  std::string agents = "0";
   std::int64_t agents_deadline = 10;      // seconds
   std::string agents_algorithm;           // "reduce:k_nomial(degree=4)"
   std::string agents_on;                  // "cores:3,8-11"; empty: wherever the system puts them

@@ -107,9 +107,10 @@ class Run {
 
   bool has_agents() const { return agents_ && agents_->companion() != nullptr; }
 
-  // As command_for() says. The job is told of its agents, if it can have them.
+  // As command_for() says. The job is told of its agents, if it can have them. Those that are its own threads
+  // it starts itself.
   launch::Words command_with_agents(const Home& home, launch::Settings settings, const Options& options) {
-    if (options.agents == 0) return command_for(home, settings, options);
+    if (options.agents != "1") return command_for(home, settings, options);
     launch::Settings with_job = settings;
     const std::string job = new_job_name();
     set(with_job, agents_job_variable, job);

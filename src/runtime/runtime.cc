@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -200,6 +201,11 @@ bool is_profile_wanted() {
   return read_options(Environment::of_process(), &warnings).is_profiled;
 }
 
+bool are_agents_threads() {
+  std::vector<std::string> warnings;  // said elsewhere
+  return read_options(Environment::of_process(), &warnings).agents == "thread";
+}
+
 const std::vector<int>* node_labels() {
   return job == nullptr ? nullptr : &job->parts().world.node_labels;
 }
@@ -234,7 +240,9 @@ void finish() {
     if (ending != nullptr) ending->finish();
   } catch (const PeerLost&) {
     // Whoever waits for the dead hears it from the host's MPI_Finalize, as natively.
-    static_cast<void>(ending.release());
+    const AgentsHere* agents = ending.release()->parts().world.agents.get();
+    if (agents != nullptr && agents->thread() != nullptr)
+      agents->thread()->end_within(std::chrono::milliseconds(500));
   }
   end_crash_watch();
 }

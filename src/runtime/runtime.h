@@ -16,6 +16,9 @@
 
 namespace unisono::runtime {
 
+// Does the user want agents that are threads of ranks? They need MPI_THREAD_MULTIPLE. Asked before MPI_Init.
+bool are_agents_threads();
+
 // After the host's MPI_Init has succeeded, on every process, once. Collective over the world. Never fails:
 // what cannot be set up makes later calls native, with a reason.
 void start(host::Host& host);

@@ -8,13 +8,13 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core_list.h"
 #include "preload/agent_library.h"
 #include "preload/error_message.h"
 #include "preload/mapped.h"
@@ -114,22 +114,11 @@ static void start_watch(void) {
   pthread_detach(thread);
 }
 
-// Before any thread is made, so that all of them run there. "3,8-11".
+// Before any thread is made, so that all of them run there.
 static void bind_to(const char* cores) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  char* end = NULL;
-  for (const char* at = cores; *at != '\0'; at = *end == ',' ? end + 1 : end) {
-    const long first = strtol(at, &end, 10);
-    const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-    if (end == at || (*end != ',' && *end != '\0') || first < 0 || last < first || last >= CPU_SETSIZE) {
-      unisono_say("an agent cannot start: '%s' is no list of cores", cores);
-      unisono_end_job(exit_own_failure);
-    }
-    for (long core = first; core <= last; ++core) CPU_SET((int)core, &set);
-  }
-  if (sched_setaffinity(0, sizeof set, &set) == 0) return;
-  unisono_say("an agent cannot run on cores %s of its node: %s", cores, strerror(errno));
+  const int error = unisono_bind_to_cores(cores);
+  if (error == 0) return;
+  unisono_say("an agent cannot run on cores %s of its node: %s", cores, strerror(error));
   unisono_end_job(exit_own_failure);
 }
 

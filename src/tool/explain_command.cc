@@ -204,7 +204,7 @@ TableJson agents_json(const Arguments& arguments, const Options& options, const 
                                 .is_plain = question.problem.is_commutative};
   const char* why = agents::why_not_served(asked);
   if (why == nullptr && question.problem.layout->nodes() == 1) why = "its communicator is inside one node";
-  const bool are_there = arguments.number("agents", 0, 1, options.agents) != 0;
+  const bool are_there = arguments.number("agents", 0, 1, options.agents == "0" ? 0 : 1) != 0;
   return {{"there", are_there},
           {"serve", are_there && why == nullptr},
           {"why_not", why == nullptr ? std::string() : std::string(why)}};

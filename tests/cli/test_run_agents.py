@@ -153,6 +153,20 @@ def linked_program(stage: Stage, library: str) -> Path:
     return folder / "program"
 
 
+class TestThreads:
+    """Agents that are threads of ranks need no second job."""
+
+    def test_the_job_alone_is_started(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--dry-run", "--agents", "thread", "mpirun", "-n", "2", "./a")
+        assert answer.returncode == 0, answer.stderr
+        (line,) = answer.stdout.splitlines()
+        assert settings(shlex.split(line)) == {"UNISONO_AGENTS": "thread"}
+
+    def test_a_program_without_a_launcher_may_have_them(self, stage: Stage) -> None:
+        answer = stage.unisono("run", "--dry-run", "--agents", "thread", "./a")
+        assert answer.returncode == 0 and not answer.stderr, answer.stderr
+
+
 class TestRefused:
     @pytest.mark.parametrize(
         ("words", "says"),
@@ -179,7 +193,7 @@ class TestRefused:
     def test_number(self, stage: Stage) -> None:
         answer = stage.unisono("run", "--agents", "2", "mpirun", "./a")
         assert answer.returncode == 2
-        assert "--agents 2: it takes a whole number from 0 to 1" in answer.stderr
+        assert "--agents 2: it takes one of 0|1|thread" in answer.stderr
 
     @pytest.mark.parametrize(
         ("words", "says"),

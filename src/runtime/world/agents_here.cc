@@ -30,14 +30,30 @@ int place_of(const World& world) {
   return static_cast<int>(nodes_before.size());
 }
 
+// One that has found no agent, and knows why where one does. Null: all have found theirs.
+const Found* first_without(const std::vector<Found>& of_all) {
+  const Found* found = nullptr;
+  for (const Found& one : of_all) {
+    if (one.agent >= 0) continue;
+    if (one.why[0] != 0) return &one;
+    if (found == nullptr) found = &one;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
   const std::string& job = world.options.agents_job;
-  if (job.empty() || world.options.agents == 0) return nullptr;
+  const bool are_threads = world.options.agents == "thread";
+  if (job.empty() || world.options.agents == "0") return nullptr;
+  if (are_threads && world.layout().nodes() < 2) return nullptr;
   std::string why;
+  const int place = place_of(world);
   const auto longest_s = static_cast<double>(world.options.agents_deadline);
-  auto connection = agents::Connection::open(job, place_of(world), longest_s, &why);
+  std::unique_ptr<AgentThread> thread;
+  const bool is_tried = !are_threads || AgentThread::start(world, place, &thread, &why);
+  auto connection = is_tried ? agents::Connection::open(job, place, longest_s, &why) : nullptr;
   Found own;
   if (connection != nullptr) {
     const agents::AgentIdentity& agent = connection->segment().header().agent;
@@ -48,20 +64,21 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
   std::vector<Found> of_all(static_cast<std::size_t>(world.size));
   if (world.host.allgather_bytes(&own, sizeof own, of_all.data(), world.comm) != host::success)
     return nullptr;
+  if (const Found* without = first_without(of_all)) {
+    world.notices().warn("the job runs without agents: " + std::string(without->why.data()) + " (rank " +
+                         std::to_string(without - of_all.data()) + ")");
+    if (thread != nullptr) thread->tell_to_end();
+    return nullptr;
+  }
   std::vector<int> of_rank;
   std::string why_not_carrier;
   for (const Found& found : of_all) {
-    if (found.agent < 0) {
-      world.notices().warn("the job runs without agents: " + std::string(found.why.data()) + " (rank " +
-                           std::to_string(&found - of_all.data()) + ")");
-      return nullptr;
-    }
     of_rank.push_back(found.agent);
     if (why_not_carrier.empty()) why_not_carrier = found.why.data();
   }
   const int channels = std::ranges::min(of_all, {}, &Found::channels).channels;
   std::unique_ptr<AgentsHere> here(
-      new AgentsHere(std::move(connection), std::move(of_rank), channels, longest_s));
+      new AgentsHere(std::move(thread), std::move(connection), std::move(of_rank), channels, longest_s));
   const std::string& asked = world.options.agents_carrier;
   if (here->carrier() != asked) {
     if (why_not_carrier.empty()) why_not_carrier = "the agents were told otherwise";

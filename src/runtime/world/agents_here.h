@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agents/meeting.h"
 #include "base/mutex.h"
+#include "runtime/world/agent_thread.h"
 
 namespace unisono::runtime {
 
@@ -33,17 +35,21 @@ class AgentsHere {
   // Has this node's agent died, or given up, and has nobody taken over what it had for as long as ranks wait
   // for agents? Looks now and then, if it is asked again and again.
   bool are_lost_by_now() const;
+  // Null: this rank has no agent's thread.
+  AgentThread* thread() const { return thread_.get(); }
 
  private:
-  AgentsHere(std::unique_ptr<agents::Connection> connection, std::vector<int> of_rank, int channels,
-             double longest_s)
-      : connection_(std::move(connection)),
+  AgentsHere(std::unique_ptr<AgentThread> thread, std::unique_ptr<agents::Connection> connection,
+             std::vector<int> of_rank, int channels, double longest_s)
+      : thread_(std::move(thread)),
+        connection_(std::move(connection)),
         of_rank_(std::move(of_rank)),
         channels_(channels),
         longest_s_(longest_s),
         carrier_(segment().header().carrier) {}
   bool look() const UNISONO_REQUIRES(mutex_);
 
+  std::unique_ptr<AgentThread> thread_;  // ends when the node's ranks have left it
   std::unique_ptr<agents::Connection> connection_;
   std::vector<int> of_rank_;
   int channels_;

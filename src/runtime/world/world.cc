@@ -11,6 +11,7 @@
 #include "runtime/world/found_machine.h"
 #include "runtime/world/found_switches.h"
 #include "runtime/world/telling.h"
+#include "shm/pool/segment.h"
 
 namespace unisono::runtime {
 
@@ -96,7 +97,8 @@ std::string World::first_words() const {
        {to_text(options), topology.lines, topology.problem, file.text, file.problem})
     words.text(text);
   words.flag(file.may_choose_buffers);
-  words.text(options.agents_job);
+  // Threads of ranks are nobody else's to name.
+  words.text(options.agents == "thread" ? std::to_string(shm::draw_nonce()) : options.agents_job);
   return words.bytes();
 }
 
@@ -164,6 +166,8 @@ void World::find_nodes() {
 
 void World::close() {
   if (shm::Members* members = pool->members()) members->leave();
+  if (has_lost_peer && agents != nullptr && agents->thread() != nullptr)
+    agents->thread()->tell_to_end_alone();
   agents.reset();
   pool.reset();
   if (!has_lost_peer) host.comm_free(&comm);

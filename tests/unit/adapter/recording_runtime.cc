@@ -60,6 +60,9 @@ std::int64_t record_bytes_option() {
 std::string messages_option() {
   return "off";
 }
+bool are_agents_threads() {
+  return false;
+}
 
 void left_to_host(Operation, NativeReason reason) {
   recording.left.push_back(reason);

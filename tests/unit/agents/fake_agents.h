@@ -31,7 +31,7 @@ class FakeAgents {
     thread_ = std::thread([this, nodes, options, life] {
       fake_host::FakeWorld world(nodes, options);
       world.run([this, &life](fake_host::FakeHost& host, int) {
-        const std::string why = run(host, life);
+        const std::string why = run(host, host.world(), life);
         if (why.empty()) return;
         const std::lock_guard lock(mutex_);
         failures_.push_back(why);

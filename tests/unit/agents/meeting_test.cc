@@ -37,7 +37,7 @@ std::unique_ptr<AgentSegment> new_segment(std::int32_t rank = 0) {
 }
 
 std::unique_ptr<Meeting> open_meeting(const std::string& job, const AgentSegment& segment, std::string* why) {
-  auto opened = Meeting::open(job, why);
+  auto opened = Meeting::open(job, 0, why);
   if (opened != nullptr) opened->receive(segment);
   return opened;
 }
@@ -205,7 +205,7 @@ TEST(Meeting, processes_that_hold_the_memory_are_there_until_they_end) {
   const LeftMemory left = find_left_memory(job, 3);
   ASSERT_NE(left.segment, nullptr);
   EXPECT_EQ(left.holders, std::vector<int>{rank});
-  const auto meeting = Meeting::open(job, &why);
+  const auto meeting = Meeting::open(job, 0, &why);
   meeting->receive(*left.segment, left.holders);
   EXPECT_EQ(meeting->present(), 1);
   EXPECT_EQ(meeting->arrived(), 1);

@@ -56,7 +56,7 @@ class DyingAgents {
 
   void live(fake_host::FakeHost& host, int again) {
     try {
-      const std::string why = run(host, {.job = job, .must_end = &stop_, .again = again});
+      const std::string why = run(host, host.world(), {.job = job, .must_end = &stop_, .again = again});
       const std::lock_guard lock(mutex_);
       if (!why.empty()) failures_.push_back(why);
     } catch (const fake_host::Stopped&) {

@@ -3,6 +3,8 @@
 // the program's between their start and their end.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <deque>
 #include <functional>
@@ -21,7 +23,7 @@ namespace {
 class AgentsTest : public ReportedTest {
  protected:
   AgentsTest() {
-    options_.agents = 1;
+    options_.agents = "1";
     options_.agents_deadline = 20;
   }
 
@@ -362,6 +364,96 @@ TEST_F(AgentsTest, an_agent_that_ends_ends_the_calls_that_it_had) {
         EXPECT_LT(waited_s, deadline_s + 5);
       },
       single_);
+}
+
+// Threads of the nodes' first ranks, and no second job.
+class AgentThreadsTest : public AgentsTest {
+ protected:
+  AgentThreadsTest() { options_.agents = "thread"; }
+};
+
+TEST_F(AgentThreadsTest, each_node_has_one_and_calls_go_by_it) {
+  for (const char* layout : {"2x2", "4x1", "1,3", "2x2/cyclic"}) {
+    options_.nodes = layout;
+    run_jobs(4, [](Job& job, FakeHost& host, int rank) {
+      const World& world = job.parts().world;
+      const int node = world.node_labels[static_cast<std::size_t>(rank)];
+      const auto first = std::ranges::find(world.node_labels, node) - world.node_labels.begin();
+      ASSERT_NE(share(job, host.world()), nullptr);
+      EXPECT_EQ(world.agents->thread() != nullptr, first == rank);
+      const double in = rank + 0.5;
+      double out = 0;
+      End end;
+      ASSERT_EQ(job.start(sum_call(host.world(), &in, &out, 1), end.completion()), Outcome::done);
+      const double deadline_s = now_s() + 20;
+      while (!share(job, host.world())->channel.is_answered(1) && now_s() < deadline_s)
+        std::this_thread::yield();
+      EXPECT_TRUE(share(job, host.world())->channel.is_answered(1));
+      end.wait(job);
+      EXPECT_EQ(out, 8);
+      reduce_all<std::int64_t>(job, host, rank, Operation::reduce, 9, false);
+    });
+    EXPECT_EQ(calls_by_agents(), 1 + 3 * 4);
+  }
+}
+
+TEST_F(AgentThreadsTest, communicators_come_and_go) {
+  options_.nodes = "2x2";
+  run_jobs(4, [](Job& job, FakeHost& host, int number) {
+    Rank rank(job, host);
+    for (int i = 0; i < 2 * agents::most_channels; ++i) {
+      host::Comm comm = split(host, number % 2);
+      rank.barrier(comm);
+      EXPECT_NE(share(job, comm), nullptr);
+      Started call;
+      rank.start(&call, rank.prepare(&call, comm, i, 3));
+      rank.wait(call);
+      host.comm_free(&comm);
+    }
+  });
+}
+
+TEST_F(AgentThreadsTest, an_mpi_for_one_thread_has_none) {
+  options_.nodes = "2x1";
+  run_jobs(
+      2,
+      [](Job& job, FakeHost& host, int rank) {
+        EXPECT_EQ(job.parts().world.agents, nullptr);
+        EXPECT_EQ(share(job, host.world()), nullptr);
+        const double in = rank;
+        double out = 0;
+        int error = host::success;
+        EXPECT_EQ(start_and_wait(job, sum_call(host.world(), &in, &out, 1), &error), Outcome::native);
+      },
+      single_);
+  EXPECT_NE(report().dump().find("runs without agents: their threads need MPI_THREAD_MULTIPLE"),
+            std::string::npos);
+}
+
+TEST_F(AgentThreadsTest, cores_that_are_not_there) {
+  options_.nodes = "2x1";
+  options_.agents_on = "cores:1000";
+  const double begin_s = now_s();
+  run_jobs(2, [](Job& job, FakeHost&, int) { EXPECT_EQ(job.parts().world.agents, nullptr); });
+  EXPECT_LT(now_s() - begin_s, 10);
+  EXPECT_NE(report().dump().find("an agent cannot run on cores 1000 of its node"), std::string::npos);
+}
+
+// Whatever waits then hears of it as where processes die, but at once: nobody comes in its place.
+TEST_F(AgentThreadsTest, one_that_is_told_to_end_ends_the_calls_that_it_had) {
+  options_.nodes = "2x1";
+  options_.agents_deadline = 60;
+  run_jobs(2, [](Job& job, FakeHost& host, int rank) {
+    const double begin_s = now_s(), in = rank;
+    double out = 0;
+    int error = host::success;
+    EXPECT_EQ(start_and_wait(job, sum_call(host.world(), &in, &out, 1), &error), Outcome::done);
+    host.barrier(host.world());
+    job.parts().world.agents->thread()->end_within(std::chrono::milliseconds(5000));
+    EXPECT_EQ(start_and_wait(job, sum_call(host.world(), &in, &out, 1), &error), Outcome::done);
+    EXPECT_EQ(error, host.rank_has_died());
+    EXPECT_LT(now_s() - begin_s, 30);
+  });
 }
 
 }  // namespace

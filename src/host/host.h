@@ -59,7 +59,7 @@ class Host {
   virtual const std::string& library_name() const = 0;  // "Open MPI 5.0.11"
   virtual const std::string& family_name() const = 0;   // "openmpi", "mpich", "mpiabi", "fake"
   virtual bool is_thread_multiple() const = 0;
-  virtual int largest_tag() const = 0;  // MPI_TAG_UB; 32767 at least
+  virtual int largest_tag() const = 0;  // that messages may have; 32766 at least
   // May the program go on when ranks have died (user-level failure mitigation)? As this rank's MPI says.
   virtual bool is_fault_tolerant() const { return false; }
   // Does this process use GPUs, whose memory the MPI's collectives take as it is? Asked at set-ups.

@@ -23,6 +23,17 @@ def test_progress(mpi: Mpi, runner: Runner, ranks: int, single_copy: str):
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("messages", ["off", "all"])
+@pytest.mark.parametrize("nodes", ["3", "2,1", "1,2"])
+def test_ranks_that_wait_let_late_ones_go_on(mpi: Mpi, runner: Runner, nodes: str, messages: str):
+    """A message that lies there already must not keep the MPI below from going on."""
+    command = [compile_program(mpi, "progress_late.c")]
+    environment = {"UNISONO_NODES": nodes, "UNISONO_MESSAGES": messages}
+    result = runner.unisono(mpi, 3, command, environment, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+
+
 @pytest.mark.in_turns(2, 1)
 def test_threads(mpi: Mpi, runner: Runner):
     result = runner.unisono(mpi, 3, [compile_program(mpi, "threads.c")], timeout=90).check()

@@ -91,7 +91,8 @@ void MpiHost::progress() {
   if (progress_comm_ == MPI_COMM_NULL) return;
   const runtime::InsideHost here;
   int flag = 0;
-  pmpi.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, progress_comm_, &flag, MPI_STATUS_IGNORE);
+  // MPIs stop as soon as they find a message: where one lay already, nothing would go on.
+  pmpi.Iprobe(MPI_ANY_SOURCE, tag_of_no_message(), progress_comm_, &flag, MPI_STATUS_IGNORE);
 }
 
 }  // namespace unisono::adapter

@@ -94,7 +94,7 @@ void MpiHost::begin() {
   int* largest = nullptr;
   int is_set = 0;
   const int error = pmpi.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &is_set);
-  if (error == MPI_SUCCESS && is_set != 0) largest_tag_ = *largest;
+  if (error == MPI_SUCCESS && is_set != 0) largest_tag_of_mpi_ = *largest;
   // Errors of what is done for the program's calls are raised where it made them, not here.
   if (pmpi.Comm_split(MPI_COMM_SELF, 0, 0, &self_comm_) != MPI_SUCCESS) return;
   pmpi.Comm_set_errhandler(self_comm_, MPI_ERRORS_RETURN);

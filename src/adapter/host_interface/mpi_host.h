@@ -20,7 +20,7 @@ class MpiHost final : public host::Host {
   const std::string& library_name() const override { return library_name_; }
   const std::string& family_name() const override { return family_name_; }
   bool is_thread_multiple() const override { return is_thread_multiple_; }
-  int largest_tag() const override { return largest_tag_; }
+  int largest_tag() const override { return tag_of_no_message() - 1; }
   bool is_fault_tolerant() const override;
   bool takes_device_memory() override;
 
@@ -80,6 +80,8 @@ class MpiHost final : public host::Host {
  private:
   // Until the call that was started is complete.
   int finish(int error, MPI_Request* request, MPI_Comm comm = MPI_COMM_NULL) const;
+  // The MPI's largest tag stays free: progress() looks for it, in vain.
+  int tag_of_no_message() const { return largest_tag_of_mpi_; }
   // Keeps one that was made, if there is one.
   int adopt(host::Comm parent, MPI_Comm made, host::Comm* created);
   // Has it all ranks of `parent` in their order?
@@ -91,7 +93,7 @@ class MpiHost final : public host::Host {
   std::string library_name_;
   std::string family_name_ = family;
   bool is_thread_multiple_ = false;
-  int largest_tag_ = 32767;
+  int largest_tag_of_mpi_ = 32767;
   // A communicator over the world that no program knows: where progress() polls.
   MPI_Comm progress_comm_ = MPI_COMM_NULL;
   // Held while a message to oneself is under way: those of two threads would meet. Packing needs none.

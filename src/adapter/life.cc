@@ -23,6 +23,7 @@ namespace {
 MpiHost host_below;
 std::atomic<bool> is_begun{false};
 std::atomic<bool> is_ended{false};
+bool is_watching_self = false;
 std::atomic<bool> is_enabled_by_program{true};
 std::atomic<bool> is_profiled{false};
 
@@ -56,12 +57,13 @@ int end_with_self(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-// MPI_Finalize frees COMM_SELF first, with MPI still alive: that ends our life too where the program's call
-// of MPI_Finalize does not come by here.
+// MPI_Finalize deletes COMM_SELF's attributes first, with MPI still alive, and the last one before others.
+// This one is set before the program's. Their delete functions may use all of MPI, and we end behind them.
 void watch_self() {
   int keyval = MPI_KEYVAL_INVALID;
-  if (pmpi.Comm_create_keyval(copy_no_attribute, end_with_self, &keyval, nullptr) != MPI_SUCCESS) return;
-  pmpi.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+  is_watching_self =
+      pmpi.Comm_create_keyval(copy_no_attribute, end_with_self, &keyval, nullptr) == MPI_SUCCESS &&
+      pmpi.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr) == MPI_SUCCESS;
 }
 
 void begin() {
@@ -105,7 +107,12 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int finalize() {
-  end();
+  // Where the MPI carries all messages we end before: less of ours meets an MPI that is ending.
+  if (is_watching_self && messages::is_on()) {
+    runtime::leave_all_to_program();
+  } else {
+    end();
+  }
   return pmpi.Finalize();
 }
 

@@ -233,6 +233,10 @@ void keep_profile(RankProfile profile) {
   if (job != nullptr) job->parts().records.lock()->keep_profile(std::move(profile));
 }
 
+void leave_all_to_program() {
+  if (job != nullptr) job->parts().progress.stop();
+}
+
 void finish() {
   // The host calls collectives of its own while it shuts down: they must not find a job.
   std::unique_ptr<Job> ending(std::exchange(job, nullptr));

@@ -109,8 +109,10 @@ std::string decision(const char* operation, std::int64_t bytes, std::optional<ho
 double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int buffers, const char* wait,
                       int repetitions);
 
-// Before the host's MPI_Finalize (or from COMM_SELF's delete callback, whichever comes first). Collective
-// over the world: gathers the records, writes the report on rank 0, frees what the core holds.
+// Before the host's MPI_Finalize: the thread beside the program ends. MPICH locks nothing from there on.
+void leave_all_to_program();
+// From COMM_SELF's delete callback in the host's MPI_Finalize, or before it. Collective over the world:
+// gathers the records, writes the report on rank 0, frees what the core holds.
 void finish();
 
 }  // namespace unisono::runtime

@@ -117,6 +117,15 @@ def test_what_mpi_promises_of_messages_between_nodes(mpi: Mpi, runner: Runner, n
     assert "are left to the MPI" not in result.errors, str(result)
 
 
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize("level", [[], ["multiple"]], ids=["single", "multiple"])
+@pytest.mark.parametrize("settings", [CARRIED, {**ALL_CARRIED, "UNISONO_NODES": "1,1"}], ids=["node", "all"])
+def test_messages_in_finalize(mpi: Mpi, runner: Runner, settings: Mapping[str, str], level: list[str]):
+    """Delete functions of MPI_COMM_SELF's attributes get what was sent before, and send to each other."""
+    command = [compile_program(mpi, "message_ends_late.c"), *level]
+    assert runner.unisono(mpi, 2, command, settings, timeout=60).check().output == "OK\n"
+
+
 def test_auto_carries_where_it_was_measured_to_be_faster(mpi: Mpi, runner: Runner, tmp_path: Path):
     report = tmp_path / "report.json"
     settings = {"UNISONO_MESSAGES": "auto", "UNISONO_REPORT": str(report)}

@@ -335,6 +335,8 @@ void end_run(MpiHost& host) {
   end_samples(nullptr);
   if (run->recorder->of_queues != nullptr) run->recorder->of_queues->stop();
   run->end = moment();
+  // Others may wait for what this rank has sent, before they come here.
+  if (messages::is_on()) messages::layer->finish_all();
   write_file(host.library_name());
   pmpi.Comm_free(&run->comm);
   run = nullptr;

@@ -208,31 +208,33 @@ void Messages::settle_ended() {
   }
 }
 
-void Messages::end() {
-  if (!is_on()) return;
-  if (!world_.has_lost_peer) {
-    try {
-      wait_until([this] { return endpoint_->is_idle(); });
-      // Others may still have something for this rank, which must take it in.
-      std::byte own{};
-      std::vector<std::byte> of_all(static_cast<std::size_t>(world_.size));
-      host::Request request{};
-      if (world_.host.start_allgather_bytes(&own, 1, of_all.data(), world_.comm, &request) == host::success) {
-        bool is_done = false;
-        wait_until(
-            [&] { return is_done || world_.host.test(&request, &is_done) != host::success || is_done; });
-      }
-      if (link_ != nullptr) {
-        const BiasedGuard guard(lock_);
-        link_->end();
-      }
-      if (moves_ != nullptr) world_.host.comm_free(&host_comm_);
-      add_up();
-    } catch (const PeerLost&) {
-      world_.has_lost_peer = true;
-      // Nobody waits for messages of a job that is breaking off.
+void Messages::finish_all() {
+  if (!is_on() || world_.has_lost_peer) return;
+  try {
+    wait_until([this] { return endpoint_->is_idle(); });
+    // Others may still have something for this rank, which must take it in.
+    std::byte own{};
+    std::vector<std::byte> of_all(static_cast<std::size_t>(world_.size));
+    host::Request request{};
+    if (world_.host.start_allgather_bytes(&own, 1, of_all.data(), world_.comm, &request) == host::success) {
+      bool is_done = false;
+      wait_until([&] { return is_done || world_.host.test(&request, &is_done) != host::success || is_done; });
     }
+  } catch (const PeerLost&) {
+    world_.has_lost_peer = true;
+    // Nobody waits for messages of a job that is breaking off.
   }
+}
+
+void Messages::end() {
+  finish_all();
+  if (!is_on() || world_.has_lost_peer) return;
+  if (link_ != nullptr) {
+    const BiasedGuard guard(lock_);
+    link_->end();
+  }
+  if (moves_ != nullptr) world_.host.comm_free(&host_comm_);
+  add_up();
 }
 
 void Messages::add_up() {

@@ -36,6 +36,8 @@ class Messages : public Progress::Source {
   // All that was sent has left, and nobody of the node waits for this rank any more. Collective over the
   // world.
   void end();
+  // Waits until no rank's messages are under way; collective over the world. end() begins with it.
+  void finish_all();
 
   // Where the queues write down what they see, once it is started; null where option record_messages does not
   // ask for it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One rank comes late to a collective, each in its turn. It first sends to all others, more than goes without
-// their help; then it locks, changes and reads what they hold in a window. They wait for it in the collective,
-// where messages of those that have come lie already. This hangs where waits let the MPI go on only until it
-// has found one of these.
+// their help; then it locks, changes and reads what they hold in a window. They wait for it in the
+// collective, where messages of those that have come lie already. This hangs where waits let the MPI go on
+// only until it has found one of these.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

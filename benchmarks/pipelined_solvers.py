@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""PETSc's conjugate gradients, usual and pipelined: natively, with Unisono's thread, and with agents, in turn.
+"""PETSc's conjugate gradients, usual and pipelined: natively, with Unisono's thread, and with agents of both kinds, in turn.
 
     .venv/bin/python benchmarks/pipelined_solvers.py [--layout 2x1] [--latency 100] [--points 30,100] [--output PAGE]
 
@@ -46,6 +46,7 @@ WAYS: dict[str, tuple[list[str], str]] = {
     "unisono": ([*COMMAND, "--"], "single"),
     "its thread": ([*COMMAND, "--progress", "calls", "--"], "multiple"),
     "agents": ([*COMMAND, "--agents", "1", "--"], "single"),
+    "agents, threads": ([*COMMAND, "--agents", "thread", "--"], "single"),
 }
 METHODS = ("cg", "pipecg")
 

@@ -68,7 +68,7 @@ ALONE = {
 CLUSTER = {
     "agents": (
         "--rounds 1 --calls 20 --sleep 200 --idle 1 --output page.md",
-        "- openmpi5: an idle agent takes",
+        "- openmpi5, threads: an idle agent takes",
     ),
     "applications --mpi openmpi4 --runs 3 --scale 2 --tune 60s": (
         "--only nbody --nodes 2 --ppn 1 --runs 1 --scale 0.05 --tune 2s --output of",

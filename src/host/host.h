@@ -106,7 +106,7 @@ class Host {
   // On completion frees the request and sets *is_done; also makes progress.
   virtual int test(Request* request, bool* is_done) = 0;
   // Tests `count` requests; completed ones are freed, their indices written to `completed` (room for count),
-  // their number to *completed_count.
+  // their number to *completed_count. Those that a test has freed before are passed over.
   virtual int test_some(int count, Request* requests, int* completed_count, int* completed) = 0;
   // Waits for the request's end, for set-ups. Others have the core meanwhile.
   virtual int wait(Request* request) {

@@ -32,22 +32,29 @@ int HostMoves::take_tag(int rank) {
   return tag;
 }
 
-void HostMoves::send(int rank, MessageRequest* request, int tag, bool waits) {
+HostMoves::Move& HostMoves::add(MessageRequest* request) {
+  of_host_.emplace_back();
+  completed_.emplace_back();
   Move& move = moves_.emplace_back();
   move.request = request;
-  check_host(host_, waits ? host_.issend(request->buffer, request->bytes, rank, tag, comm_, &move.of_host)
-                          : host_.isend(request->buffer, request->bytes, rank, tag, comm_, &move.of_host));
+  return move;
+}
+
+void HostMoves::send(int rank, MessageRequest* request, int tag, bool waits) {
+  add(request);
+  host::Request* started = &of_host_.back();
+  check_host(host_, waits ? host_.issend(request->buffer, request->bytes, rank, tag, comm_, started)
+                          : host_.isend(request->buffer, request->bytes, rank, tag, comm_, started));
 }
 
 void HostMoves::fetch(int rank, MessageRequest* request, int tag) {
-  Move& move = moves_.emplace_back();
-  move.request = request;
+  Move& move = add(request);
   void* into = request->buffer;
   if (request->is_truncated()) {
     move.all = std::make_unique_for_overwrite<std::byte[]>(request->message_bytes);
     into = move.all.get();
   }
-  check_host(host_, host_.irecv(into, request->message_bytes, rank, tag, comm_, &move.of_host));
+  check_host(host_, host_.irecv(into, request->message_bytes, rank, tag, comm_, &of_host_.back()));
 }
 
 HostMoves::Move* HostMoves::move_of(const MessageRequest* request) {
@@ -57,8 +64,10 @@ HostMoves::Move* HostMoves::move_of(const MessageRequest* request) {
 
 bool HostMoves::give_up(const MessageRequest* request) {
   Move* move = move_of(request);
-  if (move != nullptr) move->request = nullptr;
-  return move != nullptr;
+  if (move == nullptr) return false;
+  move->request = nullptr;
+  needs_look_ = true;
+  return true;
 }
 
 bool HostMoves::keep_from_ending(const MessageRequest* request) {
@@ -68,22 +77,48 @@ bool HostMoves::keep_from_ending(const MessageRequest* request) {
 
 bool HostMoves::let_end(const MessageRequest* request) {
   Move* move = move_of(request);
-  if (move != nullptr) move->is_kept = false;
-  return move != nullptr;
+  if (move == nullptr) return false;
+  move->is_kept = false;
+  if (move->has_moved) needs_look_ = true;
+  return true;
 }
 
-bool HostMoves::has_ended(Move* move) {
-  if (move->has_moved) return true;
-  if (move->request == nullptr) {
-    check_host(host_, host_.cancel_receive(&move->of_host));
-    return true;
+void HostMoves::find_ended() {
+  int count = 0;
+  check_host(host_,
+             host_.test_some(static_cast<int>(moves_.size()), of_host_.data(), &count, completed_.data()));
+  // The MPI names them in any order.
+  std::sort(completed_.begin(), completed_.begin() + count);
+  for (int i = 0; i < count; ++i) {
+    Move& move = moves_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])];
+    move.has_moved = true;
+    if (move.request != nullptr && move.all != nullptr)
+      copy_bytes(move.request->buffer, move.all.get(), move.request->bytes);
+    if (!move.is_kept) ended_.push_back(static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]));
   }
-  bool is_done = false;
-  check_host(host_, host_.test(&move->of_host, &is_done));
-  move->has_moved = is_done;
-  if (is_done && move->all != nullptr && move->request->bytes != 0)
-    copy_bytes(move->request->buffer, move->all.get(), move->request->bytes);
-  return is_done;
+  if (std::exchange(needs_look_, false)) look_at_all();
+}
+
+void HostMoves::look_at_all() {
+  ended_.clear();
+  for (std::size_t i = 0; i < moves_.size(); ++i) {
+    Move& move = moves_[i];
+    if (move.request == nullptr && !move.has_moved) {
+      check_host(host_, host_.cancel_receive(&of_host_[i]));
+      move.has_moved = true;
+    }
+    if (move.has_moved && !move.is_kept) ended_.push_back(i);
+  }
+}
+
+MessageRequest* HostMoves::take_out(std::size_t place) {
+  MessageRequest* request = moves_[place].request;
+  moves_[place] = std::move(moves_.back());
+  of_host_[place] = of_host_.back();
+  moves_.pop_back();
+  of_host_.pop_back();
+  completed_.pop_back();
+  return request;
 }
 
 }  // namespace unisono::runtime

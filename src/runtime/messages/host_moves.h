@@ -45,16 +45,12 @@ class HostMoves {
   // Calls `finish(request)` for each one whose data has gone or come. True where something has moved.
   template <class Finish>
   bool poll(Finish finish) {
-    bool has_moved = false;
-    for (std::size_t i = 0; i < moves_.size();) {
-      if (!has_ended(&moves_[i]) || moves_[i].is_kept) {
-        ++i;
-        continue;
-      }
-      has_moved = true;
-      MessageRequest* request = moves_[i].request;
-      moves_[i] = std::move(moves_.back());
-      moves_.pop_back();
+    if (moves_.empty()) return false;
+    find_ended();
+    const bool has_moved = !ended_.empty();
+    // From the back: what takes an ended one's place is one that goes on.
+    for (; !ended_.empty(); ended_.pop_back()) {
+      MessageRequest* request = take_out(ended_.back());
       if (request != nullptr) finish(request);
     }
     return has_moved;
@@ -65,19 +61,27 @@ class HostMoves {
  private:
   struct Move {
     MessageRequest* request = nullptr;  // null: it was given up
-    host::Request of_host{};
-    std::unique_ptr<std::byte[]> all;  // of a message that is longer than its receive
-    bool is_kept = false;              // from ending
-    bool has_moved = false;            // all of it
+    std::unique_ptr<std::byte[]> all;   // of a message that is longer than its receive
+    bool is_kept = false;               // from ending
+    bool has_moved = false;             // all of it
   };
 
-  bool has_ended(Move* move);
+  Move& add(MessageRequest* request);
+  // Writes the places of those that are over to ended_, upward.
+  void find_ended();
+  // Also what is not the MPI's to tell: those that were given up, and those that were kept when they moved.
+  void look_at_all();
+  MessageRequest* take_out(std::size_t place);
   Move* move_of(const MessageRequest* request);
 
   host::Host& host_;
   host::Comm comm_;
   std::vector<int> next_tag_;  // by rank
   std::vector<Move> moves_;
+  std::vector<host::Request> of_host_;  // of each move
+  std::vector<int> completed_;          // room for their places
+  std::vector<std::size_t> ended_;
+  bool needs_look_ = false;  // at all: one was given up, or may end now
 };
 
 }  // namespace unisono::runtime

@@ -7,7 +7,6 @@ namespace unisono::agents {
 
 const char* why_not_served(const AskedCall& call) {
   if (!is_served(call.operation)) return "they serve allreduce, reduce, bcast and barrier alone";
-  if (call.is_blocking) return "it blocks";
   if (call.is_persistent) return "it is persistent";
   if (call.is_checked) return "it is checked (option verify)";
   if (call.bytes > static_cast<std::int64_t>(most_bytes)) return "it has more than 32 KiB";

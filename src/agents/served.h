@@ -12,8 +12,7 @@ namespace unisono::agents {
 struct AskedCall {
   Operation operation = Operation::barrier;
   std::int64_t bytes = 0;
-  bool is_blocking = false, is_persistent = false, is_checked = false, is_reproducible = false,
-       is_plain = true;
+  bool is_persistent = false, is_checked = false, is_reproducible = false, is_plain = true;
 };
 
 constexpr bool is_served(Operation operation) {

@@ -15,7 +15,7 @@ JobParts::JobParts(host::Host& host, Options options, const std::vector<std::str
       schedules(world, progress, single_copy),
       neighborhoods(world, schedules),
       engines(world, schedules),
-      decisions(world, regions, records),
+      decisions(world, regions, records, engines.agents()),
       learning(world, decisions, schedules),
       checks(world, decisions, quarantine),
       started_checks(world, progress, queues, decisions, schedules, quarantine, checks),
@@ -23,7 +23,7 @@ JobParts::JobParts(host::Host& host, Options options, const std::vector<std::str
               started_checks),
       persistent(world, gate, queues, communicators, neighborhoods, set_up, slices, started, checks,
                  started_checks, records),
-      blocking(world, gate, communicators, schedules, engines, neighborhoods, learning, checks,
+      blocking(world, gate, communicators, schedules, engines, neighborhoods, decisions, learning, checks,
                started_checks),
       messages(world, progress) {}
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agents/served.h"
+#include "algorithms/catalogue/agent_descriptors.h"
 #include "base/options.h"
 #include "shm/slice/slice.h"
 #include "tool/commands.h"
@@ -140,12 +141,15 @@ std::vector<Candidate> candidates_of_tables(const TableRules& rules, const Quest
 }
 
 // Those of tables, and all others of the operation.
-std::vector<Candidate> candidates_of(const TableRules& rules, const Question& question) {
+std::vector<Candidate> candidates_of(const TableRules& rules, const Question& question, bool has_agents) {
   std::vector<Candidate> list = candidates_of_tables(rules, question);
   std::vector<NamedAlgorithm> all(1);
   for (const algorithms::Descriptor& d : algorithms::registry()) {
     if (d.operation == question.problem.operation) all.push_back({&d, {}});
   }
+  if (const algorithms::Descriptor* agents = algorithms::by_agents(question.problem.operation);
+      agents != nullptr && has_agents && question.is_blocking)
+    all.push_back({agents, {}});
   for (const NamedAlgorithm& algorithm : all) {
     const bool is_there = std::ranges::any_of(
         list, [&](const Candidate& c) { return c.algorithm.algorithm == algorithm.algorithm; });
@@ -193,11 +197,15 @@ TableJson learning_json(const Options& options, const Question& question, const 
           {"after_calls", tuning::calls_before_learning(question, options.learn_budget / 100)}};
 }
 
-// Do agents beside the job make such calls?
-TableJson agents_json(const Arguments& arguments, const Options& options, const Question& question) {
+// Do agents beside the job make such calls? Blocking ones they make where that was chosen.
+struct ByAgents {
+  bool are_there = false;
+  const char* why_not = nullptr;
+};
+
+ByAgents by_agents(const Arguments& arguments, const Options& options, const Question& question) {
   const agents::AskedCall asked{.operation = question.problem.operation,
                                 .bytes = question.bytes(),
-                                .is_blocking = question.is_blocking,
                                 .is_persistent = arguments.has("persistent"),
                                 .is_checked = arguments.has("verify") || options.verify != Options().verify,
                                 .is_reproducible = question.problem.is_reproducible,
@@ -205,9 +213,15 @@ TableJson agents_json(const Arguments& arguments, const Options& options, const 
   const char* why = agents::why_not_served(asked);
   if (why == nullptr && question.problem.layout->nodes() == 1) why = "its communicator is inside one node";
   const bool are_there = arguments.number("agents", 0, 1, options.agents == "0" ? 0 : 1) != 0;
-  return {{"there", are_there},
-          {"serve", are_there && why == nullptr},
-          {"why_not", why == nullptr ? std::string() : std::string(why)}};
+  return {.are_there = are_there, .why_not = why};
+}
+
+TableJson to_json(const ByAgents& agents, const Question& question) {
+  const bool may_serve = agents.are_there && agents.why_not == nullptr;
+  return {{"there", agents.are_there},
+          {"serve", may_serve && !question.is_blocking},
+          {"may_be_chosen", may_serve && question.is_blocking},
+          {"why_not", agents.why_not == nullptr ? std::string() : std::string(agents.why_not)}};
 }
 
 TableJson to_json(const Question& question) {
@@ -246,6 +260,10 @@ int explain_decision(const std::vector<std::string>& words) {
   question.left_out = &left_out;
   question.may_be_tested = tuning::may_be_tested(options, question.problem.operation, question.is_blocking,
                                                  arguments.has("reproducible"));
+  const ByAgents agents = by_agents(arguments, options, question);
+  if (agents.are_there)
+    question.why_no_agents =
+        agents.why_not == nullptr ? std::string() : std::string("does not serve the call: ") + agents.why_not;
   const TableRules rules(tuning::tables_from(texts, &said));
   tuning::Decider decider =
       tuning::standard_decider(options.algorithm, tuning::tables_from(texts, &warnings), &warnings);
@@ -259,7 +277,7 @@ int explain_decision(const std::vector<std::string>& words) {
                           {"why_not", c.why_not}});
   }
   const model::Machine machine = chosen_machine(arguments.text("machine", standard_machine));
-  std::vector<Candidate> list = candidates_of(rules, question);
+  std::vector<Candidate> list = candidates_of(rules, question, agents.are_there);
   if (!arguments.has("no-predictions")) predict_times(machine, question, &list);
   for (const Candidate& candidate : list) candidates.push_back(to_json(candidate));
   for (const tuning::TableText& text : texts)
@@ -270,7 +288,7 @@ int explain_decision(const std::vector<std::string>& words) {
       {"question", std::move(asked)},
       {"choice", {{"algorithm", choice.text()}, {"source", choice.source}, {"reason", choice.reason}}},
       {"learning", learning_json(options, question, choice)},
-      {"agents", agents_json(arguments, options, question)},
+      {"agents", to_json(agents, question)},
       {"considered", std::move(considered)},
       {"candidates", std::move(candidates)},
       {"machine", machine.name},

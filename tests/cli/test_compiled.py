@@ -174,6 +174,13 @@ def test_show_names_the_algorithms_there_are(stage: Stage, built: dict[str, str]
     )
 
 
+def test_show_has_no_steps_of_agents(stage: Stage, built: dict[str, str]) -> None:
+    """They are known by name, also where one has no agents."""
+    answer = stage.unisono("show", "barrier", "--algorithm", "agents", environment=built)
+    assert answer.returncode == 2
+    assert "agents is no schedule of the ranks: agents beside them make the call" in answer.stderr
+
+
 def test_check(stage: Stage, built: dict[str, str]) -> None:
     answer = stage.unisono("check", "--operation", "bcast", "--ranks", "1-4", environment=built)
     assert answer.returncode == 0, answer.stderr

@@ -95,63 +95,6 @@ def test_a_question(explain: Explain) -> None:
         assert words_shown in text
 
 
-@pytest.mark.parametrize(
-    ("words", "why_not"),
-    [
-        (("allreduce", "1024", "--non-blocking"), ""),
-        (("bcast", "32768", "--non-blocking", "--reproducible"), ""),
-        (("barrier", "--non-blocking"), ""),
-        (("allreduce", "1024"), "it blocks"),
-        (("allgather", "8", "--non-blocking"), "they serve allreduce, reduce, bcast and barrier alone"),
-        (("bcast", "32769", "--non-blocking"), "it has more than 32 KiB"),
-        (
-            ("reduce", "8", "--non-blocking", "--reproducible"),
-            "it is reproducible, and agents join in an order of their own",
-        ),
-        (
-            ("reduce", "8", "--non-blocking", "--ordered"),
-            "its operator or its type is none that they compute with",
-        ),
-        (("allreduce", "8", "--non-blocking", "--layout", "8"), "its communicator is inside one node"),
-    ],
-)
-def test_agents(explain: Explain, words: tuple[str, ...], why_not: str) -> None:
-    words = words if "--layout" in words else (*words, "--layout", "4x4")
-    with_agents = explain.json(*words, UNISONO_AGENTS="1")["agents"]
-    assert with_agents == {"there": True, "serve": not why_not, "why_not": why_not}
-    assert explain.json(*words)["agents"] == {"there": False, "serve": False, "why_not": why_not}
-    said = " ".join(explain.run(*words, UNISONO_AGENTS="1").split())
-    assert (f"Agents do not serve it: {why_not}." if why_not else "Agents serve it in its place") in said
-    assert ("The job has no agents (option agents)" in explain.run(*words)) == (not why_not)
-
-
-def test_agents_and_verify(explain: Explain) -> None:
-    words = ["allreduce", "8", "--non-blocking", "--layout", "4x4"]
-    found = explain.json(*words, UNISONO_AGENTS="1", UNISONO_VERIFY="all")["agents"]
-    assert found["why_not"] == "it is checked (option verify)"
-
-
-def test_agents_of_a_run(explain: Explain) -> None:
-    """Of calls that they did not serve a reader wants to know why."""
-    file = explain.stage.work / explain.report()
-    report = json.loads(file.read_text())
-    report["agents"] = {"started_again": 1, "calls": []}
-    row = {**report["classes"][0], "operation": "bcast", "bytes_low": 9, "bytes_high": 16}
-    report["classes"] = [{**row, "form": form} for form in ("persistent", "non-blocking", "blocking")]
-    file.write_text(json.dumps(report))
-    said = " ".join(explain.run("report.json", "bcast", "16").split())
-    for text in (
-        "Agents do not serve it: it is persistent.",
-        "Agents do not serve it: it blocks.",
-        "Agents did not serve it: its operator or its type is none that they compute with",
-    ):
-        assert text in said
-    row["form"], row["algorithm"] = "non-blocking", "agents"
-    report["classes"] = [row]
-    file.write_text(json.dumps(report))
-    assert "Agents" not in explain.run("report.json", "bcast", "16")
-
-
 @pytest.mark.parametrize("operation", OF_NEIGHBORS)
 @pytest.mark.parametrize(("layout", "chosen"), [("4", "fused"), ("4x4", "bundles")])
 def test_collectives_of_neighbors(explain: Explain, operation: str, layout: str, chosen: str) -> None:

@@ -83,10 +83,11 @@ def calling(
     layout: str = "2x1",
     options: Sequence[str] = (),
     launcher: Path | None = None,
+    source: str = "many_started.c",
 ) -> Iterator[Running]:
     """Ranks with calls under way, and the agents of their pretended nodes. Whatever is left of them is killed."""
     nodes, ranks = map(int, layout.split("x"))
-    program = compile_program(mpi, "many_started.c")
+    program = compile_program(mpi, source)
     line = mpi.launch(nodes * ranks, [program, str(seconds)])
     line[0] = str(launcher or line[0])
     mark = uuid.uuid4().hex

@@ -23,6 +23,7 @@ _DECIDED_BY = {
     "application table": "tables",
     "site table": "tables",
 }
+_BLOCKING_BY_AGENTS = "Agents serve it where learning has measured them to be faster (option learn), or where they are forced (option algorithm)."
 _SWITCHES_OFF = {"shared_memory": "--no-shared-memory", "single_copy": "--no-single-copy"}
 
 
@@ -127,6 +128,8 @@ def _agents_text(answer: dict[str, Any], is_of_run: bool = False) -> str:
     agents, question = answer["agents"], answer["question"]
     if agents["why_not"]:
         return f"Agents do not serve it: {agents['why_not']}." if agents["there"] else ""
+    if question["form"] == "blocking":
+        return _BLOCKING_BY_AGENTS if agents["may_be_chosen"] and not is_of_run else ""
     if is_of_run and agents["serve"]:
         return (
             "Agents did not serve it: its operator or its type is none that they compute with, or the communicator's nodes had no "

@@ -71,8 +71,8 @@ struct Legality {
 };
 
 // What runs a call: its program's compiled steps, or, where all ranks are on one node, the fused operations
-// of shared memory.
-enum class Engine : std::uint8_t { schedule, fused };
+// of shared memory, or agents beside the ranks (agent_descriptors.h).
+enum class Engine : std::uint8_t { schedule, fused, agents };
 
 struct Descriptor {
   std::string name;

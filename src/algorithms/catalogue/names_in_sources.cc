@@ -6,6 +6,8 @@
 #include <cctype>
 #include <span>
 
+#include "algorithms/catalogue/agent_descriptors.h"
+
 namespace unisono::algorithms {
 
 namespace {
@@ -127,7 +129,7 @@ std::vector<NameInSource> names_in_sources(Operation operation, std::string_view
 }
 
 const Descriptor* find_named(Operation operation, std::string_view name) {
-  if (const Descriptor* found = find(operation, name); found != nullptr) return found;
+  if (const Descriptor* found = find_with_agents(operation, name); found != nullptr) return found;
   const std::vector<const Descriptor*> meant = called_so_in_sources(operation, name);
   return meant.size() == 1 ? meant.front() : nullptr;
 }

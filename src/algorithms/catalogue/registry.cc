@@ -186,6 +186,8 @@ std::vector<Parameters> other_ways(const Descriptor& descriptor, const Parameter
 
 std::string why_illegal(const Descriptor& descriptor, const Problem& problem, std::int64_t bytes,
                         bool has_shared_memory, bool has_single_copy) {
+  if (descriptor.engine == Engine::agents)
+    return "is no schedule of the ranks: agents beside them make the call";
   const Legality& legality = descriptor.legality;
   if (std::string why = why_layout_forbids(legality, problem); !why.empty()) return why;
   if (problem.is_reproducible && is_reduction(problem.operation)) {

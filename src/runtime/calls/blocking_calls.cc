@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/calls/blocking_calls.h"
 
+#include <string>
+#include <utility>
+
 #include "runtime/call/crash_site.h"
 #include "runtime/engines/call_timing.h"
 #include "runtime/engines/fused_engine.h"
@@ -79,7 +82,9 @@ Outcome BlockingCalls::run_anew(Communicator& c, const Call& call, int* error) {
   if (bytes == 0 && moves_data(call.operation)) return Outcome::done;
   const bool may_exchange = is_commutative(world_, c, call);
 
-  CallClass& entry = learning_.class_of(c, call, may_exchange, bytes);
+  CallClass& chosen = learning_.class_of(c, call, may_exchange, bytes);
+  const bool are_agents = chosen.kind == CallClass::Kind::by_agents;
+  CallClass& entry = are_agents ? served_class(c, chosen, call, may_exchange, bytes) : chosen;
   const auto run_it = [&] {
     Run run;
     describe(&run, c, entry, call, may_exchange, bytes);
@@ -87,16 +92,29 @@ Outcome BlockingCalls::run_anew(Communicator& c, const Call& call, int* error) {
     const int result = engines_.run(run);
     // A remembered call is not looked at again: not where one in so many is to be checked, or where the next
     // one may be of another region.
-    if (c.checking.interval == 0 && c.learning.regions.is_constant())
+    if (c.checking.interval == 0 && c.learning.regions.is_constant() && !are_agents)
       remember(c, entry, call, arguments, may_exchange);
     return result;
   };
   const Outcome outcome = serve(c, entry, call, bytes, run_it, error);
   if (*error != host::success) [[unlikely]]
     return outcome;  // the error handler may have freed the communicator
-  if (entry.kind == CallClass::Kind::native && c.learning.regions.is_constant())
+  if (entry.kind == CallClass::Kind::native && c.learning.regions.is_constant() && !are_agents)
     remember(c, entry, call, arguments, may_exchange);
   return outcome;
+}
+
+// A class has calls of all operators and types, and agents serve some: others are decided for without them.
+// What they are all ranks know.
+CallClass& BlockingCalls::served_class(Communicator& c, CallClass& by_agents, const Call& call,
+                                       bool is_commutative, std::int64_t bytes) {
+  std::string why = engines_.agents().why_not_blocking(c, call, bytes);
+  if (why.empty()) return by_agents;
+  if (by_agents.stand_in == nullptr) {
+    by_agents.stand_in = std::make_unique<CallClass>();
+    decisions_.decide_without_agents(c, *by_agents.stand_in, call, is_commutative, bytes, std::move(why));
+  }
+  return *by_agents.stand_in;
 }
 
 // One that is fused or left to the host.

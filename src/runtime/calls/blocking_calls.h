@@ -14,14 +14,15 @@ namespace unisono::runtime {
 class BlockingCalls {
  public:
   BlockingCalls(const World& world, Gate& gate, Communicators& communicators, const Schedules& schedules,
-                const Engines& engines, const Neighborhoods& neighborhoods, Learning& learning,
-                Checks& checks, StartedChecks& started_checks)
+                const Engines& engines, const Neighborhoods& neighborhoods, Decisions& decisions,
+                Learning& learning, Checks& checks, StartedChecks& started_checks)
       : world_(world),
         gate_(gate),
         communicators_(communicators),
         schedules_(schedules),
         engines_(engines),
         neighborhoods_(neighborhoods),
+        decisions_(decisions),
         learning_(learning),
         checks_(checks),
         started_checks_(started_checks) {}
@@ -38,6 +39,8 @@ class BlockingCalls {
   Outcome run_anew(Communicator& c, const Call& call, int* error);
   Outcome run_remembered(Communicator& c, const CallMemo& memo, const Call& call);
   Outcome run_remembered_schedule(Communicator& c, const CallMemo& memo, const Call& call, int* error);
+  CallClass& served_class(Communicator& c, CallClass& by_agents, const Call& call, bool is_commutative,
+                          std::int64_t bytes);
   Outcome run_blocks(Communicator& c, const Call& call, int* error);
   Outcome run_neighbors(Communicator& c, const Call& call, int* error);
   // Counts the call, and lets `run_it` serve it unless it is left to the host.
@@ -53,6 +56,7 @@ class BlockingCalls {
   const Schedules& schedules_;
   const Engines& engines_;
   const Neighborhoods& neighborhoods_;
+  Decisions& decisions_;
   Learning& learning_;
   Checks& checks_;
   StartedChecks& started_checks_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator's channel to its nodes' agents, by which its calls that do not block go.
+// A communicator's channels to its nodes' agents: of calls that do not block, and of those that do.
 #pragma once
 
 #include <array>
@@ -33,8 +33,9 @@ struct AgentShare {
   std::deque<Run*> waiting;  // calls for which the window had no room, in their order
 };
 
-// Gives the communicator one where it is spread over nodes which have an agent each, and there is room: on
-// all of its ranks or on none. Collective, where all have agents.
+// Gives the communicator both where it is spread over nodes which have an agent each, and there is room: on
+// all of its ranks or on none. That of blocking calls only where something may choose agents for them, and as
+// long as half of the places are free. Collective, where all have agents.
 void attach_agents(const World& world, Communicator& c);
 
 }  // namespace unisono::runtime

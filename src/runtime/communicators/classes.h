@@ -50,7 +50,8 @@ struct CallClass {
   LearnedClass* learner = nullptr;
   FirstTest test;
   // Calls that do not block, with option verify: all that were started, by whose number some are checked.
-  // `stand_in` runs where the algorithm was found wrong, until a blocking collective lets all decide anew.
+  // `stand_in` runs where the algorithm was found wrong, until a blocking collective lets all decide anew. Of
+  // blocking calls that agents make it runs those that they do not serve.
   std::uint64_t starts = 0;
   std::unique_ptr<CallClass> stand_in;
   int plain_looks = 0;  // so many timed calls change nothing, and take the short way

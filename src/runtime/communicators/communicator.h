@@ -73,8 +73,9 @@ struct NodeShare {
   std::unique_ptr<shm::Slice> slice;
   // Of calls that do not block; null: `slice` serves them, as long as the pool has no room.
   std::unique_ptr<shm::Slice> started_slice;
-  // Of calls that do not block, between nodes; null: no agents serve them.
-  std::unique_ptr<AgentShare> agents;
+  // Between nodes, of calls that do not block, and of those that do: neither waits for the other. Null: no
+  // agents serve them.
+  std::unique_ptr<AgentShare> agents, blocking_agents;
   // The graph, as far as these ranks go; null: no collective of neighbours was called.
   std::unique_ptr<NeighborhoodState> neighborhood;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/decisions/decisions.h"
 
+#include <utility>
+
 #include "base/log.h"
 #include "runtime/communicators/call_queue.h"
 #include "runtime/communicators/learned_class.h"
@@ -69,6 +71,7 @@ tuning::Question Decisions::question(const Communicator& c, const Call& call, bo
                             .mpi = world_.host.library_name(),
                             .quarantined = &c.checking.quarantined,
                             .left_out = &left_out_};
+  if (is_blocking) question.why_no_agents = agents_.why_not_blocking(c, call, question.bytes());
   // One decision serves every root.
   question.problem.rank = question.problem.root = 0;
   question.region = regions_.name(c.learning.regions.agreed(c.calls == 0 ? 0 : c.calls - 1));
@@ -91,11 +94,21 @@ std::vector<tuning::Considered> Decisions::consider(const tuning::Question& ques
 tuning::Question Decisions::decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
                                    std::int64_t bytes, bool is_blocking, const tuning::Choice* learned) {
   tuning::Question asked = question(c, call, is_commutative, bytes, is_blocking);
+  // A class has calls of many operators and types.
+  if (is_blocking) asked.why_no_agents = agents_.why_none_blocking(c, call.operation, asked.bytes());
   asked.may_be_tested = tuning::may_be_tested(world_.options, call.operation, is_blocking, c.is_reproducible);
   const bool is_learned = learned != nullptr && tuning::why_not_taken(*learned, asked).empty();
   entry.choice = std::make_unique<tuning::Choice>(is_learned ? *learned : choose(asked));
   entry.kind = kind_of(c, *entry.choice, asked.problem);
   return asked;
+}
+
+void Decisions::decide_without_agents(Communicator& c, CallClass& entry, const Call& call,
+                                      bool is_commutative, std::int64_t bytes, std::string why) {
+  tuning::Question asked = question(c, call, is_commutative, bytes, true);
+  asked.why_no_agents = std::move(why);
+  entry.choice = std::make_unique<tuning::Choice>(choose(asked));
+  entry.kind = kind_of(c, *entry.choice, asked.problem);
 }
 
 }  // namespace unisono::runtime

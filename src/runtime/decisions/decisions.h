@@ -11,6 +11,7 @@
 
 #include "base/guarded.h"
 #include "runtime/communicators/communicators.h"
+#include "runtime/engines/agent_engine.h"
 #include "runtime/reports/records.h"
 #include "tuning/decisions/crash_records.h"
 #include "tuning/decisions/decision.h"
@@ -20,8 +21,8 @@ namespace unisono::runtime {
 
 class Decisions {
  public:
-  Decisions(const World& world, const Regions& regions, Guarded<Records>& records)
-      : world_(world), regions_(regions), records_(records) {}
+  Decisions(const World& world, const Regions& regions, Guarded<Records>& records, const AgentEngine& agents)
+      : world_(world), regions_(regions), records_(records), agents_(agents) {}
 
   // What no rank is to use since jobs have died in it; once, before anything is decided.
   void leave_out(tuning::LeftOut left_out) { left_out_ = std::move(left_out); }
@@ -37,6 +38,9 @@ class Decisions {
   // was asked.
   tuning::Question decide(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
                           std::int64_t bytes, bool is_blocking, const tuning::Choice* learned = nullptr);
+  // For blocking calls that agents do not serve, for this reason.
+  void decide_without_agents(Communicator& c, CallClass& entry, const Call& call, bool is_commutative,
+                             std::int64_t bytes, std::string why);
   // Classes of the operation, of blocking calls and others, begin anew, where what was decided asks for it.
   void decide_anew(Communicator& c, Operation operation,
                    const std::function<bool(const CallClass&)>& is_asked);
@@ -58,6 +62,7 @@ class Decisions {
   const World& world_;
   const Regions& regions_;
   Guarded<Records>& records_;
+  const AgentEngine& agents_;
   Guarded<tuning::Decider> decider_;
   tuning::LeftOut left_out_;
   std::atomic<bool> has_left_for_progress_{false};

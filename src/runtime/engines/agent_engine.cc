@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/engines/agent_engine.h"
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "agents/program_form.h"
-#include "agents/served.h"
+#include "algorithms/catalogue/agent_descriptors.h"
 #include "base/log.h"
 #include "base/reduce_kernels.h"
 #include "base/short_copy.h"
@@ -23,18 +22,16 @@ constexpr bool is_served(ReduceOp op) {
   return op != ReduceOp::minloc && op != ReduceOp::maxloc && op != ReduceOp::host;
 }
 
-// Stands for all of them where one is asked which algorithm serves a call.
-const algorithms::Descriptor& descriptor_of(Operation operation) {
-  static const auto all = [] {
-    std::array<algorithms::Descriptor, operation_count> made;
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      made[i].name = "agents";
-      made[i].operation = static_cast<Operation>(i);
-      made[i].group = "agents";
-    }
-    return made;
-  }();
-  return all[static_cast<std::size_t>(operation)];
+AgentShare& share_of(const Run& run) {
+  const NodeShare& node = run.communicator->node;
+  return run.is_blocking ? *node.blocking_agents : *node.agents;
+}
+
+agents::AskedCall asked_of(const Communicator& c, Operation operation, std::int64_t bytes) {
+  return {.operation = operation,
+          .bytes = bytes,
+          .is_checked = c.checking.interval != 0,
+          .is_reproducible = c.is_reproducible};
 }
 
 // The schedule of the node as bytes; the first rank alone needs it.
@@ -49,8 +46,8 @@ std::optional<std::string> form_of(const Communicator& c, Operation operation, i
   return agents::write_program(problem, between.algorithm->build(problem, between.parameters));
 }
 
-int schedule_of(Communicator& c, const Call& call, const AgentShare::Between& between) {
-  agents::RankChannel& channel = c.node.agents->channel;
+int schedule_of(const Communicator& c, const Call& call, const AgentShare::Between& between,
+                agents::RankChannel& channel) {
   const int root = is_rooted(call.operation) ? c.layout->node_of[static_cast<std::size_t>(call.root)] : 0;
   const agents::ScheduleKey key{.operation = call.operation, .root = root, .algorithm = between.text};
   if (const int found = channel.find(key); found >= 0) return found;
@@ -73,27 +70,46 @@ std::size_t bytes_of(const Run& run) {
 
 }  // namespace
 
-bool AgentEngine::serves(const Communicator& c, const Call& call, std::int64_t bytes) const {
-  if (c.node.agents == nullptr) return false;
-  const agents::AskedCall asked{.operation = call.operation,
-                                .bytes = bytes,
-                                .is_persistent = call.is_persistent,
-                                .is_checked = c.checking.interval != 0,
-                                .is_reproducible = c.is_reproducible};
-  if (agents::why_not_served(asked) != nullptr ||
-      between_.of(*c.node.agents, c.layout->nodes(), call.operation, bytes).algorithm == nullptr)
-    return false;
-  if (!is_reduction(call.operation)) return true;
-  const host::TypeInfo info = type_info(world_.host, call.send_type);
-  const ElementType kernel = world_.host.kernel_type(call.op, call.send_type, info.element);
-  return info.is_contiguous && is_served(world_.host.reduce_op(call.op)) && is_served(kernel) &&
-         element_bytes(kernel) == info.size_bytes;
+std::string AgentEngine::why_none(AgentShare& share, const Communicator& c,
+                                  const agents::AskedCall& asked) const {
+  if (const char* why = agents::why_not_served(asked); why != nullptr)
+    return std::string("does not serve the call: ") + why;
+  if (between_.of(share, c.layout->nodes(), asked.operation, asked.bytes).algorithm == nullptr)
+    return "does not serve the call: option 'agents_algorithm' leaves it to others";
+  return {};
+}
+
+std::string AgentEngine::why_not(AgentShare& share, const Communicator& c, const Call& call,
+                                 std::int64_t bytes) const {
+  agents::AskedCall asked = asked_of(c, call.operation, bytes);
+  asked.is_persistent = call.is_persistent;
+  if (is_reduction(call.operation)) {
+    const host::TypeInfo info = type_info(world_.host, call.send_type);
+    const ElementType kernel = world_.host.kernel_type(call.op, call.send_type, info.element);
+    asked.is_plain = info.is_contiguous && is_served(world_.host.reduce_op(call.op)) && is_served(kernel) &&
+                     element_bytes(kernel) == info.size_bytes;
+  }
+  return why_none(share, c, asked);
+}
+
+std::string AgentEngine::why_not_blocking(const Communicator& c, const Call& call, std::int64_t bytes) const {
+  return c.node.blocking_agents != nullptr ? why_not(*c.node.blocking_agents, c, call, bytes)
+                                           : why_none_blocking(c, call.operation, bytes);
+}
+
+std::string AgentEngine::why_none_blocking(const Communicator& c, Operation operation,
+                                           std::int64_t bytes) const {
+  if (c.node.blocking_agents != nullptr)
+    return why_none(*c.node.blocking_agents, c, asked_of(c, operation, bytes));
+  if (world_.agents == nullptr) return "needs agents beside the job (option 'agents'), there are none";
+  if (c.layout->nodes() < 2) return "needs several nodes, there is 1";
+  return "needs a channel for blocking calls, which this communicator does not have";
 }
 
 void AgentEngine::decide(const Communicator& c, Operation operation, std::int64_t bytes,
                          CallClass* entry) const {
   entry->choice = std::make_unique<tuning::Choice>();
-  entry->choice->algorithm = &descriptor_of(operation);
+  entry->choice->algorithm = algorithms::by_agents(operation);
   const AgentShare::Between& between = between_.of(*c.node.agents, c.layout->nodes(), operation, bytes);
   const std::string& carrier = world_.agents->carrier();
   entry->choice->reason = "the nodes' agents go on while the program computes, between nodes by " +
@@ -127,15 +143,14 @@ int AgentEngine::start(Run& run) const {
   if (error != host::success) return error;
   if (!moves_data(run.call.operation)) run.data.elements = 0;
   run.by_agents.what = describe(run);
-  Communicator& c = *run.communicator;
-  c.node.agents->waiting.push_back(&run);
-  post_waiting(c);
+  AgentShare& share = share_of(run);
+  share.waiting.push_back(&run);
+  post_waiting(share);
   return host::success;
 }
 
 // In the order of the calls, which is the same on all ranks.
-void AgentEngine::post_waiting(Communicator& c) const {
-  AgentShare& share = *c.node.agents;
+void AgentEngine::post_waiting(AgentShare& share) const {
   while (!share.waiting.empty() && share.channel.has_room()) {
     post(*share.waiting.front());
     share.waiting.pop_front();
@@ -143,11 +158,12 @@ void AgentEngine::post_waiting(Communicator& c) const {
 }
 
 void AgentEngine::post(Run& run) const {
-  agents::RankChannel& channel = run.communicator->node.agents->channel;
+  AgentShare& share = share_of(run);
+  agents::RankChannel& channel = share.channel;
   if (channel.is_first()) {
-    Communicator& c = *run.communicator;
-    const int schedule = schedule_of(
-        c, run.call, between_.of(*c.node.agents, c.layout->nodes(), run.call.operation, run.bytes));
+    const Communicator& c = *run.communicator;
+    const AgentShare::Between& between = between_.of(share, c.layout->nodes(), run.call.operation, run.bytes);
+    const int schedule = schedule_of(c, run.call, between, channel);
     // The agent says that there is none where one is too long.
     run.by_agents.what.schedule = static_cast<std::uint8_t>(schedule < 0 ? agents::most_schedules : schedule);
   }
@@ -157,10 +173,20 @@ void AgentEngine::post(Run& run) const {
       channel.post(run.by_agents.what, has_operand(run) ? operand : nullptr, bytes_of(run));
 }
 
+// Where ranks and agents share cores the agent needs this one; where they do not nobody takes it.
 bool AgentEngine::poll(Run& run) const {
-  Communicator& c = *run.communicator;
-  post_waiting(c);
-  agents::RankChannel& channel = c.node.agents->channel;
+  if (!run.is_blocking) return is_over(run);
+  shm::WaitConfig config = run.communicator->node.wait;
+  if (!shm::gives_core_away(config.policy)) config.policy = shm::WaitPolicy::yield;
+  shm::Backoff backoff(config);
+  while (!is_over(run)) backoff.step();
+  return true;
+}
+
+bool AgentEngine::is_over(Run& run) const {
+  AgentShare& share = share_of(run);
+  post_waiting(share);
+  agents::RankChannel& channel = share.channel;
   const std::uint64_t number = run.by_agents.number;
   if (number == 0 || !channel.is_answered(number)) return is_given_up(run);
   run.error = channel.error(number);
@@ -168,16 +194,16 @@ bool AgentEngine::poll(Run& run) const {
   if (run.error == host::success && gets_result(run))
     copy_bytes(run.data.output, channel.result(number, bytes), bytes);
   const auto carrier = static_cast<std::size_t>(channel.carrier(number));
-  if (carrier < agents::most_carriers)
-    ++c.node.agents->carried[static_cast<std::size_t>(run.call.operation)][carrier];
+  if (carrier < agents::most_carriers) ++share.carried[static_cast<std::size_t>(run.call.operation)][carrier];
   channel.take(number);
-  post_waiting(c);
+  post_waiting(share);
   return true;
 }
 
 // Nobody makes the call any more where the node's agent has died.
 bool AgentEngine::is_given_up(Run& run) const {
   if (!world_.agents->are_lost_by_now()) return false;
+  std::erase(share_of(run).waiting, &run);
   log::warning_once("the agent of this node has died, and with it the calls that it had: the job ends");
   world_.has_lost_peer = true;
   run.error = world_.host.rank_has_died();

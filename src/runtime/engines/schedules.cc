@@ -8,6 +8,7 @@ namespace unisono::runtime {
 
 CallClass::Kind kind_of(const Communicator& c, const tuning::Choice& choice, const schedule::Problem& what) {
   if (choice.algorithm == nullptr) return CallClass::Kind::native;
+  if (choice.algorithm->engine == algorithms::Engine::agents) return CallClass::Kind::by_agents;
   // The slice's own reductions join from the left, which is the reproducible order of scans, and of others
   // among few ranks alone.
   constexpr int most_from_left = 3;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "algorithms/catalogue/agent_descriptors.h"
 #include "base/version.h"
 #include "patterns/layout.h"
 #include "tuning/tables/knowledge.h"
@@ -20,7 +21,7 @@ constexpr const char* learned_origin = "learned";
 std::optional<tuning::NamedAlgorithm> named(Operation operation, const UsedAlgorithm& used) {
   tuning::NamedAlgorithm made;
   if (used.is_native()) return made;
-  made.algorithm = algorithms::find(operation, used.name);
+  made.algorithm = algorithms::find_with_agents(operation, used.name);
   if (made.algorithm == nullptr) return std::nullopt;
   for (const auto& [key, value] : used.parameters) made.parameters.set(key, value);
   return made;

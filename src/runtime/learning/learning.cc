@@ -88,7 +88,8 @@ CallClass& Learning::class_of(Communicator& c, const Call& call, bool is_commuta
         c.call_class(call.operation, is_commutative, bytes, c.learning.regions.agreed(c.calls - 1));
     if (entry.kind == CallClass::Kind::undecided) [[unlikely]] {
       const tuning::Question asked = decisions_.decide(c, entry, call, is_commutative, bytes, true);
-      is_on() ? begin(c, entry, asked) : test_.plan(entry, asked);
+      is_on() ? begin(c, entry, decisions_.question(c, call, is_commutative, bytes, true))
+              : test_.plan(entry, asked);
     }
     if (entry.is_next_test_due()) [[unlikely]] {
       if (is_on()) {

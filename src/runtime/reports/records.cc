@@ -117,7 +117,9 @@ void Records::absorb_agents(const AgentShare& share) {
 }
 
 void Records::absorb(const Communicator& c) {
-  if (c.rank == 0 && c.node.agents != nullptr) absorb_agents(*c.node.agents);
+  for (const AgentShare* share : {c.node.agents.get(), c.node.blocking_agents.get()}) {
+    if (c.rank == 0 && share != nullptr) absorb_agents(*share);
+  }
   if (graphs_.size() < GraphRecord::most) {
     if (auto graph = graph_record(c)) graphs_.push_back(*std::move(graph));
   }

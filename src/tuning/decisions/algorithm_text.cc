@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/catalogue/agent_descriptors.h"
 #include "algorithms/catalogue/names_in_sources.h"
 #include "base/near_names.h"
 #include "base/options.h"
@@ -70,6 +71,7 @@ std::vector<std::string> known_algorithms(Operation operation) {
   for (const algorithms::Descriptor& d : algorithms::registry()) {
     if (d.operation == operation) names.push_back(d.name);
   }
+  if (algorithms::by_agents(operation) != nullptr) names.emplace_back(algorithms::agents_name);
   return names;
 }
 

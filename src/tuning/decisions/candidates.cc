@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "algorithms/catalogue/agent_descriptors.h"
+
 namespace unisono::tuning {
 namespace {
 
@@ -25,7 +27,12 @@ double quick_call_s(const Question& question) {
   return question.is_oversubscribed ? 0.5e-6 * ranks + 0.2e-9 * moved : 0.1e-6 + 0.1e-9 * moved;
 }
 
+bool is_by_agents(const Choice& choice) {
+  return choice.algorithm != nullptr && choice.algorithm->engine == algorithms::Engine::agents;
+}
+
 bool is_modest(const Question& question, const Choice& choice) {
+  if (is_by_agents(choice)) return true;
   const schedule::Problem& problem = question.problem;
   const std::int64_t unit_bytes = question.bytes();
   const std::int64_t own_bytes =
@@ -44,7 +51,7 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
   const auto add = [&](Choice choice) {
     Candidate candidate{.group =
                             choice.algorithm == nullptr ? "native" : std::string(choice.algorithm->group)};
-    if (predict && choice.algorithm != nullptr)
+    if (predict && choice.algorithm != nullptr && !is_by_agents(choice))
       candidate.predict_s = [=] { return predict(question, choice); };
     list.candidates.push_back(std::move(candidate));
     list.choices.push_back(std::move(choice));
@@ -68,6 +75,9 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     for (const algorithms::Parameters& other : algorithms::other_ways(descriptor, standard, question.bytes()))
       add_legal(descriptor, other);
   }
+  // A test at the start of a job runs schedules alone.
+  const algorithms::Descriptor* agents = algorithms::by_agents(question.problem.operation);
+  if (agents != nullptr && agents != decided.algorithm && !question.may_be_tested) add_legal(*agents, {});
   return list;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "algorithms/catalogue/agent_descriptors.h"
 #include "base/json_text.h"
 #include "base/own_folder.h"
 
@@ -195,7 +196,7 @@ LeftOut left_out_by(const std::vector<Crash>& crashes) {
   for (const Crash& crash : crashes) {
     const auto operation = operation_from_name(crash.operation);
     const algorithms::Descriptor* algorithm =
-        operation ? algorithms::find(*operation, crash.name()) : nullptr;
+        operation ? algorithms::find_with_agents(*operation, crash.name()) : nullptr;
     if (algorithm == nullptr) continue;
     left_out[algorithm] = "a job of " + crash.date() + " died of " + crash.signal + " inside it";
   }

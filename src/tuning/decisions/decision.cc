@@ -51,6 +51,15 @@ std::string why_quarantined(const Choice& choice, const Question& question) {
   return found == question.left_out->end() ? std::string() : found->second;
 }
 
+// They are never taken for what is only like what was measured.
+std::string why_not_by_agents(const Choice& choice, const Question& question) {
+  if (!question.is_blocking)
+    return "is chosen for blocking calls alone: agents take the others by themselves";
+  if (std::ranges::any_of(choice.leans_on, &LeanedOn::is_near))
+    return "was measured for calls like these, and not for these";
+  return question.why_no_agents;
+}
+
 }  // namespace
 
 bool may_be_tested(const Options& options, Operation operation, bool is_blocking, bool is_reproducible) {
@@ -63,6 +72,7 @@ std::string why_not_taken(const Choice& choice, const Question& question) {
     return question.problem.is_reproducible ? "joins operands in whatever order the MPI has" : "";
   if (const std::string why = why_quarantined(choice, question); !why.empty())
     return "is quarantined: " + why;
+  if (choice.algorithm->engine == algorithms::Engine::agents) return why_not_by_agents(choice, question);
   const algorithms::Legality& legality = choice.algorithm->legality;
   if (legality.waits_inside && !question.is_blocking)
     return "waits inside, which calls that do not block must not";

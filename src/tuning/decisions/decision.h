@@ -29,7 +29,9 @@ struct Question {
   bool has_single_copy = false;
   bool has_streams = false;  // all pairs of a node's ranks (shm::SliceShape)
   bool is_blocking = true;   // may the call wait inside?
-  bool may_send = true;      // may it use messages? (Aside of the program they need threads in the host.)
+  // Why agents make no such call that blocks, as a clause; empty: they do.
+  std::string why_no_agents = "needs agents beside the job (option 'agents'), there are none";
+  bool may_send = true;  // may it use messages? (Aside of the program they need threads in the host.)
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
   // Would the choice of a rule that is not for just this case be tested (A10)? Then what such a test has
   // found here before holds in its place.

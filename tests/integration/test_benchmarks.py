@@ -74,6 +74,10 @@ CLUSTER = {
         "--only nbody --nodes 2 --ppn 1 --runs 1 --scale 0.05 --tune 2s --output of",
         "| nbody | again |",
     ),
+    "blocking_agents": (
+        "--rounds 1 --calls 400 --latency 10 --output page.md",
+        "| openmpi5 | learning |",
+    ),
     "drift --operation bcast --bytes 8192 --rates 1gbit,20mbit --calls 10000 --factor 8": (
         "--nodes 2 --ppn 1 --calls 1600 --rates 1gbit,100mbit --alone 0 --output of",
         "the rate changed at call",

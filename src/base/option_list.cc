@@ -186,8 +186,8 @@ std::vector<OptionSpec> decision_options() {
            "Force algorithms: OPERATION:ALGORITHM, with parameters in brackets, several separated by commas; "
            "OPERATION may be all, which stands for each that has the algorithm. For example "
            "allreduce:ring(segment=64K),bcast:native. allreduce:agents leaves blocking calls to agents, "
-           "where the "
-           "job has them (docs/guide/agents.md). Of several for one operation the first that is legal "
+           "where the job has them (docs/guide/agents.md). Of several for one operation the first that is "
+           "legal "
            "serves. What is illegal or unknown is refused with a warning.",
            &Options::algorithm),
       text(

@@ -49,11 +49,11 @@ def seconds_until(condition: Callable[[], object], most: float) -> float:
     return most
 
 
-def kill_one_agent(running: Running, number: int) -> float:
-    """After how many seconds the user was told."""
+def kill_one_agent(running: Running, number: int) -> float | None:
+    """After how many seconds the user was told; None where there was no agent."""
     agents = running.agents()
     if not agents:
-        return 0.0
+        return None
     os.kill(random.choice(agents), signal.SIGKILL)
     return seconds_until(lambda: f"({number} of 5 times)" in running.errors(), 10)
 
@@ -69,7 +69,11 @@ def deaths_of_agents(mpi: mpis.Mpi, count: int, layout: str, found: Counter[str]
         ):
             for number in range(1, of_this_job + 1):
                 time.sleep(random.uniform(0, 1))
-                told.append(kill_one_agent(running, number))
+                after = kill_one_agent(running, number)
+                if after is None:
+                    found["agents that were not there"] += 1
+                    break
+                told.append(after)
                 found["agents killed"] += 1
                 # Those that follow are killed at any moment of their lives, but when there are some.
                 seconds_until(running.agents, 10)

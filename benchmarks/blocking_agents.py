@@ -86,7 +86,7 @@ def page(cluster: Cluster, folder: Path, arguments: argparse.Namespace) -> Itera
     yield ""
     yield (
         f"{name_of(arguments.layout)} ranks on emulated nodes of this machine, {usable_cores()} cores, "
-        f"{arguments.latency} us of latency each way, {arguments.rounds} rounds of {arguments.calls} calls in turn."
+        f"{arguments.latency} us of added latency each way, {arguments.rounds} rounds of {arguments.calls} calls in turn."
     )
     yield ""
     yield "| MPI | way | a call | of native | chosen |"
@@ -109,7 +109,7 @@ def main() -> None:
         "--layout", type=layout_of, default=layout_of("2x1"), metavar="NxM", help="nodes x ranks of each"
     )
     parser.add_argument(
-        "--latency", type=int, default=100, help="of a message between nodes, us (default 100)"
+        "--latency", type=int, default=100, help="added to a message between nodes, us (default 100; 0: none)"
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=4000)
@@ -119,7 +119,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         nodes = len(arguments.layout.ranks_per_node)
-        cluster = Cluster(folder / "cluster", nodes, latency_us=arguments.latency)
+        cluster = Cluster(folder / "cluster", nodes, latency_us=arguments.latency or None)
         try:
             write_page(page(cluster, folder, arguments), arguments)
         finally:

@@ -17,3 +17,11 @@ def test_communicators_are_made_and_freed(mpi: Mpi, runner: Runner):
     program = compile_program(mpi, "constructors.c")
     assert runner.run(mpi, 2, [program, *NATIVE_CASES], timeout=60).check().output == "OK\n"
     assert runner.unisono(mpi, 2, [program], timeout=90).check().output == "OK\n"
+
+
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("nodes", ["2", "1,1"])
+def test_communicators_with_messages_carried_are_made_and_freed(mpi: Mpi, runner: Runner, nodes: str):
+    environment = {"UNISONO_MESSAGES": "all", "UNISONO_NODES": nodes}
+    program = compile_program(mpi, "constructors.c")
+    assert runner.unisono(mpi, 2, [program], environment, timeout=90).check().output == "OK\n"

@@ -24,10 +24,10 @@ def test_progress(mpi: Mpi, runner: Runner, ranks: int, single_copy: str):
 
 
 @pytest.mark.in_turns(2)
-@pytest.mark.parametrize("messages", ["off", "all"])
+@pytest.mark.parametrize("messages", ["off", "node", "all"])
 @pytest.mark.parametrize("nodes", ["3", "2,1", "1,2"])
 def test_ranks_that_wait_let_late_ones_go_on(mpi: Mpi, runner: Runner, nodes: str, messages: str):
-    """A message that lies there already must not keep the MPI below from going on."""
+    """Neither in a collective, where a message may lie already, nor where they wait for a message."""
     command = [compile_program(mpi, "progress_late.c")]
     environment = {"UNISONO_NODES": nodes, "UNISONO_MESSAGES": messages}
     result = runner.unisono(mpi, 3, command, environment, timeout=60)

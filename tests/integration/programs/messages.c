@@ -56,7 +56,7 @@ static void modes(void) {
 
 // Blocking ones, around a ring whose first rank sends first.
 static void blocking(void) {
-  static const Send sends[] = {MPI_Send, MPI_Ssend, MPI_Rsend};
+  static const Send sends[] = {MPI_Send, MPI_Ssend};
   unsigned char* data = malloc(longest);
   if (size == 1) {
     free(data);
@@ -79,6 +79,25 @@ static void blocking(void) {
     }
   }
   free(data);
+}
+
+// MPI_Rsend, whose receives are there before.
+static void ready(void) {
+  unsigned char *in = malloc(longest), *out = malloc(longest);
+  for (int l = 0; l < length_count; ++l) {
+    MPI_Request request;
+    MPI_Status status;
+    memset(in, 0, (size_t)lengths[l]);
+    fill(out, lengths[l], l + rank);
+    MPI_Irecv(in, longest, MPI_BYTE, previous_rank(), 4, MPI_COMM_WORLD, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Rsend(out, lengths[l], MPI_BYTE, next_rank(), 4, MPI_COMM_WORLD);
+    MPI_Wait(&request, &status);
+    check_status(&status, previous_rank(), 4, lengths[l]);
+    CHECK(is_filled(in, lengths[l], l + previous_rank()));
+  }
+  free(in);
+  free(out);
 }
 
 // A type like `like` of its own, made with large counts or without.
@@ -296,34 +315,66 @@ static void both_ways(void) {
   CHECK(value == (rank > 0 ? rank - 1 : -1));
 }
 
+// A message around `comm`, whose own end and number of ranks it finds out.
+static void send_around(MPI_Comm comm, int tag) {
+  int own = 0, of = 0, value = -1, expected = rank;
+  MPI_Comm_rank(comm, &own);
+  MPI_Comm_size(comm, &of);
+  const int before = (own + of - 1) % of;
+  MPI_Sendrecv(&rank, 1, MPI_INT, (own + 1) % of, tag, &value, 1, MPI_INT, before, tag, comm,
+               MPI_STATUS_IGNORE);
+  MPI_Group group, world;
+  MPI_Comm_group(comm, &group);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_translate_ranks(group, 1, &before, world, &expected);
+  CHECK(value == expected);
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+}
+
+enum { kinds = 10 };
+
+// One by each function that makes intracommunicators; null where this rank is in none.
+static void make_all_kinds(MPI_Comm made[kinds]) {
+  const int yes = 1, no = 0, own = 1, to = next_rank(), lengths_of_line[] = {size, 1}, periodic[] = {1, 0};
+  const int line[] = {1, 0};
+  MPI_Group world, evens;
+  const int range[1][3] = {{0, size - 1, 2}};
+  MPI_Request request;
+  int* ends = malloc((size_t)size * sizeof *ends);
+  int* edges = malloc((size_t)size * sizeof *edges);
+  for (int i = 0; i < size; ++i) ends[i] = i + 1, edges[i] = (i + 1) % size;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_range_incl(world, 1, (int(*)[3])range, &evens);
+  for (int i = 0; i < kinds; ++i) made[i] = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &made[0]);
+  MPI_Comm_dup(made[0], &made[1]);
+  MPI_Comm_idup(made[1], &made[2], &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_create(MPI_COMM_WORLD, evens, &made[3]);
+  if (rank % 2 == 0) MPI_Comm_create_group(MPI_COMM_WORLD, evens, 5, &made[4]);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -rank, MPI_INFO_NULL, &made[5]);
+  MPI_Cart_create(MPI_COMM_WORLD, 2, lengths_of_line, periodic, no, &made[6]);
+  MPI_Cart_sub(made[6], line, &made[7]);
+  MPI_Graph_create(MPI_COMM_WORLD, size, ends, edges, yes, &made[8]);
+  MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &own, &to, &own, MPI_INFO_NULL, yes, &made[9]);
+  MPI_Group_free(&world);
+  MPI_Group_free(&evens);
+  free(ends);
+  free(edges);
+}
+
 // Many communicators, of all kinds, made and freed.
 static void communicators(void) {
-  for (int turn = 0; turn < 60; ++turn) {
-    MPI_Comm half, line, both;
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
-    const int periodic = 1;
-    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &line);
-    MPI_Comm_dup(half, &both);
-    MPI_Comm all[] = {half, line, both};
-    for (int c = 0; c < 3; ++c) {
-      int own = 0, of = 0, value = -1;
-      MPI_Comm_rank(all[c], &own);
-      MPI_Comm_size(all[c], &of);
-      MPI_Sendrecv(&rank, 1, MPI_INT, (own + 1) % of, c, &value, 1, MPI_INT, (own + of - 1) % of, c, all[c],
-                   MPI_STATUS_IGNORE);
-      int expected = rank;
-      MPI_Group group, world;
-      MPI_Comm_group(all[c], &group);
-      MPI_Comm_group(MPI_COMM_WORLD, &world);
-      const int before = (own + of - 1) % of;
-      MPI_Group_translate_ranks(group, 1, &before, world, &expected);
-      CHECK(value == expected);
-      MPI_Group_free(&group);
-      MPI_Group_free(&world);
+  for (int turn = 0; turn < 20; ++turn) {
+    MPI_Comm made[kinds];
+    make_all_kinds(made);
+    for (int c = 0; c < kinds; ++c) {
+      if (made[c] != MPI_COMM_NULL) send_around(made[c], c);
     }
-    MPI_Comm_free(&half);
-    MPI_Comm_free(&line);
-    MPI_Comm_free(&both);
+    for (int c = 0; c < kinds; ++c) {
+      if (made[c] != MPI_COMM_NULL) MPI_Comm_free(&made[c]);
+    }
   }
   int value = -1, own = rank + 7;
   MPI_Sendrecv(&own, 1, MPI_INT, 0, 0, &value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
@@ -331,13 +382,9 @@ static void communicators(void) {
 }
 
 int main(int argc, char** argv) {
-  static const struct Section sections[] = {{"modes", modes},
-                                            {"blocking", blocking},
-                                            {"types", types},
-                                            {"order", order},
-                                            {"probes", probes},
-                                            {"both_ways", both_ways},
-                                            {"communicators", communicators},
-                                            {NULL, NULL}};
+  static const struct Section sections[] = {
+      {"modes", modes}, {"blocking", blocking}, {"ready", ready},         {"types", types},
+      {"order", order}, {"probes", probes},     {"both_ways", both_ways}, {"communicators", communicators},
+      {NULL, NULL}};
   return run_sections(sections, argc, argv);
 }

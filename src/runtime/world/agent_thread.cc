@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -20,6 +19,7 @@
 #include "base/core_list.h"
 #include "base/guarded.h"
 #include "base/log.h"
+#include "base/program_signals.h"
 #include "runtime/world/world.h"
 
 namespace unisono::runtime {
@@ -136,18 +136,8 @@ std::unique_ptr<AgentThread> AgentThread::make(const World& world, host::Comm co
 
 AgentThread::AgentThread(host::Host& host, host::Comm comm, Told told)
     : host_(host), comm_(comm), told_(std::move(told)) {
-  // The program's signal handlers are for its own threads (as in ProgressThread).
-  sigset_t all, before;
-  sigfillset(&all);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, fault);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const WithoutProgramSignals without_signals;
+  thread_ = std::thread([this] { run(); });
   end_at_exit(this);
 }
 

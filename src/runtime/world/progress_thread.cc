@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/world/progress_thread.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 
 #include "base/float_control.h"
+#include "base/program_signals.h"
 
 namespace unisono::runtime {
 namespace {
@@ -41,14 +39,8 @@ void ProgressThread::add() {
   }
   if (thread_.joinable()) [[likely]]
     return;
-  // The program's signal handlers are for its own threads, but for those of what this thread does itself.
-  // Where such a signal is blocked the kernel ends the process, whatever handler there is.
-  sigset_t all, before;
-  sigfillset(&all);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, fault);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const WithoutProgramSignals without_signals;
   thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void ProgressThread::run() {

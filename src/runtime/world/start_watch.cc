@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <map>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "base/log.h"
+#include "base/program_signals.h"
 #include "runtime/world/end_strangers.h"
 #include "runtime/world/node_processes.h"
 #include "runtime/world/this_host.h"
@@ -58,17 +58,12 @@ StartWatch::StartWatch(int rank, int size) : StartWatch(rank, size, Patience()) 
 StartWatch::StartWatch(int rank, int size, const Patience& patience)
     : rank_(rank), size_(size), patience_(patience), next_words_(patience.first_words) {
   if (size == 1) return;
-  // The program's signal handlers are for its own threads (as in ProgressThread).
-  sigset_t all, before;
-  sigfillset(&all);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, fault);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const WithoutProgramSignals without_signals;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
     // No more threads are allowed: the set-up goes on unwatched.
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 StartWatch::~StartWatch() {

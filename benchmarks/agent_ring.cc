@@ -21,6 +21,7 @@
 #include "agents/rank_channel.h"
 #include "algorithms/catalogue/descriptor.h"
 #include "base/clock.h"
+#include "cores.h"
 #include "fake_host/fake_host.h"
 #include "shm/pool/segment.h"
 
@@ -39,25 +40,6 @@ constexpr timespec between_sleeping_calls{.tv_sec = 0, .tv_nsec = 1'000'000};
 [[noreturn]] void fail(const std::string& why) {
   std::fprintf(stderr, "agent_ring: %s\n", why.c_str());
   std::exit(1);
-}
-
-std::vector<int> usable_cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  sched_getaffinity(0, sizeof mask, &mask);
-  std::vector<int> found;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &mask)) found.push_back(core);
-  }
-  return found;
-}
-
-// This thread, and those that it starts.
-void stay_on(int core) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  CPU_SET(core, &mask);
-  sched_setaffinity(0, sizeof mask, &mask);
 }
 
 // As long as this lives.

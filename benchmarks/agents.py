@@ -26,6 +26,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,15 +125,14 @@ def run(
 
 def measured(mpi: mpis.Mpi, cluster: Cluster, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """For each sleep and way the figures of all rounds."""
-    ways = list(WAYS)
     for sleep_us in (int(word) for word in arguments.sleep.split(",")):
-        rounds: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
-        for turn in range(arguments.rounds):
-            for i in range(len(ways)):
-                way = ways[(i + turn) % len(ways)]
-                rounds[way].append(run(mpi, way, sleep_us, cluster, arguments))
-        for way in ways:
-            yield {"mpi": mpi.name, "sleep_us": sleep_us, "way": way, "rounds": rounds[way]}
+        found = side_by_side.in_turns(
+            list(WAYS),
+            arguments.rounds,
+            partial(run, mpi, sleep_us=sleep_us, cluster=cluster, arguments=arguments),
+        )
+        for way, rounds in found.items():
+            yield {"mpi": mpi.name, "sleep_us": sleep_us, "way": way, "rounds": rounds}
 
 
 def text_of(values: list[float]) -> str:

@@ -68,16 +68,13 @@ def run(
 
 
 def rows(mpi: mpis.Mpi, cluster: Cluster, folder: Path, arguments: argparse.Namespace) -> Iterator[str]:
-    ways = list(WAYS)
-    found: dict[str, list[tuple[float, str]]] = {way: [] for way in ways}
-    for turn in range(arguments.rounds):
-        for i in range(len(ways)):
-            way = ways[(i + turn) % len(ways)]
-            found[way].append(run(mpi, way, cluster, folder, arguments))
-    for way in ways:
-        times = [seconds for seconds, _ in found[way]]
+    found = side_by_side.in_turns(
+        list(WAYS), arguments.rounds, lambda way: run(mpi, way, cluster, folder, arguments)
+    )
+    for way, rounds in found.items():
+        times = [seconds for seconds, _ in rounds]
         ratios = [own / native for own, (native, _) in zip(times, found["native"], strict=True)]
-        chosen = ", ".join(name for _, name in found[way] if name)
+        chosen = ", ".join(name for _, name in rounds if name)
         yield f"| {mpi.name} | {way} | {text_of(times)} | {np.median(ratios):.2f} | {chosen} |"
 
 

@@ -74,8 +74,7 @@ def measure(mpi: mpis.Mpi, ranks: int, arguments: argparse.Namespace) -> dict[st
     ways = list(WAYS)
     for turn in range(arguments.rounds):
         for operation, of_ways in taken.items():
-            for i in range(len(ways)):
-                way = ways[(i + turn) % len(ways)]
+            for way in side_by_side.rotated(ways, turn):
                 of_ways[way].append(run(mpi, ranks, way, operation, arguments))
     return {
         operation: {way: np.array(rounds) for way, rounds in of_ways.items()}

@@ -5,7 +5,6 @@
 // Ranks are pinned to a core each where there are enough of them. It prints nanoseconds a call, the median
 // and the best over batches, and switches of rank 0 a call. The operations take turns, so that a disturbance
 // hits all alike.
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "cores.h"
 #include "shm/slice/slice.h"
 
 namespace {
@@ -45,17 +45,6 @@ double switches() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
-}
-
-std::vector<int> cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  sched_getaffinity(0, sizeof mask, &mask);
-  std::vector<int> found;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &mask)) found.push_back(core);
-  }
-  return found;
 }
 
 void* shared(std::size_t bytes) {
@@ -118,7 +107,7 @@ void measure(Slice& slice, const Settings& settings, int batch) {
 }
 
 bool run(const Settings& settings, int ranks) {
-  const std::vector<int> usable = cores();
+  const std::vector<int> usable = unisono::usable_cores();
   const bool is_oversubscribed = ranks > static_cast<int>(usable.size());
   WaitPolicy policy = is_oversubscribed ? WaitPolicy::yield : WaitPolicy::pause;
   if (const auto named = unisono::shm::wait_policy_from_name(settings.wait); named) policy = *named;
@@ -129,10 +118,7 @@ bool run(const Settings& settings, int ranks) {
     children.push_back(fork());
     if (children.back() != 0) continue;
     if (!is_oversubscribed) {
-      cpu_set_t mask;
-      CPU_ZERO(&mask);
-      CPU_SET(usable[static_cast<std::size_t>(rank)], &mask);
-      sched_setaffinity(0, sizeof mask, &mask);
+      unisono::stay_on(usable[static_cast<std::size_t>(rank)]);
     }
     Slice slice(memory, shape, rank, WaitConfig{.policy = policy});
     measure(slice, settings, is_oversubscribed ? 200 : 5000);

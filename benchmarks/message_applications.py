@@ -174,8 +174,7 @@ def taken_in_turn(
     expected: str | None = None
     for turn in range(arguments.rounds):
         times: dict[str, Times] = {}
-        for i in range(len(WAYS)):
-            way = WAYS[(i + turn) % len(WAYS)]
+        for way in side_by_side.rotated(WAYS, turn):
             print(
                 f"\r{mpi.name} {name} {ranks}: round {turn + 1} of {arguments.rounds}, {way}    ",
                 end="",

@@ -133,8 +133,7 @@ def taken_in_turn(mpi: mpis.Mpi, cell: str, arguments: argparse.Namespace) -> It
             return
         places = {where_cores_are(before)}
         taken = {}
-        for i in range(len(ways)):
-            way = ways[(i + turn) % len(ways)]
+        for way in side_by_side.rotated(ways, turn):
             taken[way] = run(mpi, way, what, number, arguments)
             places.add(where_cores_are(before))
         one = {"mpi": mpi.name, "what": what, "number": int(number), "cores": min(places), **taken}

@@ -21,6 +21,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -71,18 +72,14 @@ def run(
 
 
 def rows(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    ways = list(WAYS)
     for points in map(int, arguments.points.split(",")):
         for method in METHODS:
-            found: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
-            for turn in range(arguments.rounds):
-                for i in range(len(ways)):
-                    way = ways[(i + turn) % len(ways)]
-                    found[way].append(run(way, method, points, cluster, arguments))
-            for way in ways:
-                times = [seconds for seconds, _ in found[way]]
+            of_method = partial(run, method=method, points=points, cluster=cluster, arguments=arguments)
+            found = side_by_side.in_turns(list(WAYS), arguments.rounds, of_method)
+            for way, rounds in found.items():
+                times = [seconds for seconds, _ in rounds]
                 ratios = [native / own for (native, _), own in zip(found["native"], times, strict=True)]
-                residuals = {f"{residual:.6e}" for _, residual in found[way]}
+                residuals = {f"{residual:.6e}" for _, residual in rounds}
                 yield f"| {points} x {points} | {method} | {way} | {text_of(times)} | {np.median(ratios):.2f} | {', '.join(sorted(residuals))} |"
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests/integration")]
@@ -19,6 +20,22 @@ from harness import COMPILED, Cluster, build_yield_preload, is_outdated  # noqa:
 from mpis import Layout, Mpi  # noqa: E402
 from unisono.machine.host import usable_cores  # noqa: E402
 from unisono.measuring import bench  # noqa: E402
+
+Result = TypeVar("Result")
+
+
+def rotated(ways: Sequence[str], turn: int) -> Iterator[str]:
+    """All ways; each turn begins with another one."""
+    return (ways[(i + turn) % len(ways)] for i in range(len(ways)))
+
+
+def in_turns(ways: Sequence[str], rounds: int, run: Callable[[str], Result]) -> dict[str, list[Result]]:
+    """What `run` has returned for each way in each round."""
+    found: dict[str, list[Result]] = {way: [] for way in ways}
+    for turn in range(rounds):
+        for way in rotated(ways, turn):
+            found[way].append(run(way))
+    return found
 
 
 def compiled(mpi: Mpi, name: str, *headers: Path) -> Path:

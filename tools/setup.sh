@@ -68,22 +68,27 @@ pip_install() { # pip_install ENVIRONMENT ARGUMENTS...
   "$pip" -m pip --python "$environment/bin/python" install --quiet --disable-pip-version-check --no-input "$@"
 }
 
-setup_python() { # setup_python REQUIREMENTS
-  local requirements=$1 stamp
+# begin_python REQUIREMENTS: .venv with pip, which serves the other environments too; end_python fills it, where it is new.
+begin_python() {
+  python_requirements=$1
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || die "Python 3.10 or later is needed ($python)"
   # The tests' environment contains the demo's: once there, it is kept.
-  ! grep -qs requirements/dev.txt .venv/.stamp || requirements=requirements/dev.txt
-  stamp="$requirements $(stamp_of requirements/pip.txt requirements/python.txt requirements/docs.txt "$requirements" pyproject.toml)"
-  ! is_current .venv "$stamp" || return 0
-  say "Python environment .venv ($requirements)"
+  ! grep -qs requirements/dev.txt .venv/.stamp || python_requirements=requirements/dev.txt
+  python_stamp="$python_requirements $(stamp_of requirements/pip.txt requirements/python.txt requirements/docs.txt "$python_requirements" pyproject.toml)"
+  ! is_current .venv "$python_stamp" || return 0
+  say "Python environment .venv ($python_requirements)"
   "$python" -m venv --clear .venv || die "cannot make a virtual environment with $python (package python3-venv?)"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r requirements/pip.txt
-  pip_install .venv -r "$requirements"
+}
+
+end_python() {
+  ! is_current .venv "$python_stamp" || return 0
+  pip_install .venv -r "$python_requirements"
   pip_install .venv --no-build-isolation --no-deps -C wheel.cmake=false --editable .
   "$pip" -m pip check --disable-pip-version-check >.cache/pip-check.log || { cat .cache/pip-check.log >&2; exit 1; }
   # The command itself is compiled; it finds its part in Python, unisono-cli, beside the name by which it is called.
   ln -sfn ../../build/release/bin/unisono .venv/bin/unisono
-  echo "$stamp" >.venv/.stamp
+  echo "$python_stamp" >.venv/.stamp
 }
 
 setup_mpi() { # setup_mpi NAME: the MPI of requirements/mpi-NAME.txt into .mpi/NAME
@@ -114,19 +119,29 @@ pip=$PWD/.venv/bin/python
 case $level in
   demo)
     install_packages requirements/apt.txt
-    setup_python requirements/python.txt
+    begin_python requirements/python.txt
     mpis=(openmpi mpich)
     ;;
   test | aarch64 | conformance | packaging | simulate)
     packages=(requirements/apt.txt requirements/apt-test.txt)
     [ "$level" = test ] || packages+=("requirements/apt-$level.txt")
-    install_packages "${packages[@]}"
     # Root has SimGrid as well, for one short test; without it that test is skipped.
-    [ "$level" != test ] || [ "$(id -u)" != 0 ] || install_packages requirements/apt-simulate.txt
-    setup_python requirements/dev.txt
+    [ "$level" != test ] || [ "$(id -u)" != 0 ] || packages+=(requirements/apt-simulate.txt)
+    install_packages "${packages[@]}"
+    begin_python requirements/dev.txt
     mpis=(openmpi mpich impi)
     ;;
   *) die "unknown level: $level (demo, test, aarch64, conformance, simulate or packaging)" ;;
 esac
-for name in "${mpis[@]}"; do setup_mpi "$name"; done
-[ "$level" = demo ] || setup_softfloat
+# Most of each is waiting for the network and the disk.
+others=()
+for name in "${mpis[@]}"; do
+  setup_mpi "$name" &
+  others+=($!)
+done
+if [ "$level" != demo ]; then
+  setup_softfloat &
+  others+=($!)
+fi
+end_python
+for other in "${others[@]}"; do wait "$other"; done

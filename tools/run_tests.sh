@@ -30,12 +30,12 @@ run_ctest() { # run_ctest SUITE ARGUMENTS...
     --output-junit "$results/$suite.xml" --test-output-size-passed 10000000 --test-output-size-failed 10000000 "$@"
 }
 
-run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE
+run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE, or those in `paths`
   local suite=$1 name=$2 code=0
   shift 2
   rm -f "$results/$name.xml"
   .venv/bin/python -m pytest -c "tests/$suite/pytest.ini" --rootdir "tests/$suite" \
-    --junit-xml "$results/$name.xml" "$@" "tests/$suite" || code=$?
+    --junit-xml "$results/$name.xml" "$@" "${paths[@]:-tests/$suite}" || code=$?
   if [ "$code" = 5 ] && [ "${#arguments[@]}" -gt 0 ]; then
     echo "no test matches: $*"
     code=0
@@ -46,11 +46,17 @@ run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE
 # Two jobs at a time: with three all tests together take as long on two cores. What is measured in a test is measured
 # with nothing beside it.
 run_integration() {
-  local code=0
+  local code=0 paths=()
   run_pytest integration integration --alone not --numprocesses 2 --dist worksteal "${arguments[@]}" || code=1
+  # Who looks for tests in all files reads all pages for their commands as well.
+  mapfile -t paths < <(grep -l 'mark\.alone' tests/integration/test_*.py)
   run_pytest integration integration_alone --alone only "${arguments[@]}" || code=1
   return "$code"
 }
+
+# Where Python is told not to keep what it has compiled (PYTHONDONTWRITEBYTECODE), each start of `unisono` would take a
+# third longer.
+[ ! -d .venv ] || .venv/bin/python -m compileall -q python/unisono
 
 arguments=("$@")
 for suite in "${suites[@]}"; do

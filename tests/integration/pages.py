@@ -19,11 +19,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import job
 import mpis
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from mpis import ROOT
 
 BUILD = Path(os.environ.get("UNISONO_TEST_BUILD", ROOT / "build/release")).resolve()
@@ -101,9 +103,15 @@ def read(path: Path) -> Page:
     return page
 
 
+@cache
+def tokens(text: str) -> list[Token]:
+    """A page's parts. Several tests look at each page, and parsing it takes a while."""
+    return MarkdownIt().parse(text)
+
+
 def _blocks(text: str) -> Iterator[tuple[int, str, str]]:
     """The page's code blocks: line, info string, text. A comment `<!-- run ... -->` is a block that readers do not see."""
-    for token in MarkdownIt().parse(text):
+    for token in tokens(text):
         line = token.map[0] + 1 if token.map else 0
         if token.type == "fence" and token.info.strip():
             yield line, token.info.strip(), token.content

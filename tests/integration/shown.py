@@ -76,7 +76,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def in_blocks(text: str) -> Iterator[tuple[int, tuple[str, ...], bool]]:
-    for token in MarkdownIt().parse(text):
+    for token in pages.tokens(text):
         if token.type not in ("fence", "code_block") or not token.map:
             continue
         words = token.info.split()

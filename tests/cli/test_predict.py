@@ -53,6 +53,18 @@ def test_ranking(stage: Stage, built: dict[str, str]) -> None:
 
 
 @needs_build
+def test_eight_times_the_ranks_take_three_rounds_more(stage: Stage, built: dict[str, str]) -> None:
+    """16 rounds for 13, though all ranks are run first, and one node for all then."""
+    few, many = (
+        predictions(stage, built, "allreduce", "--layout", layout, "--size", "8", "--algorithms", "recursive_doubling")[0]
+        for layout in ("8192x1", "65536x1")
+    )  # fmt: skip
+    first, second = few["predictions"][0], many["predictions"][0]
+    assert (first["is_for_all_nodes"], second["is_for_all_nodes"]) == (False, True)
+    assert second["us"] / first["us"] == pytest.approx(16 / 13, rel=0.015)
+
+
+@needs_build
 def test_what_there_is_no_time_for_is_left_out(stage: Stage, built: dict[str, str]) -> None:
     """What takes few steps comes first, and the rest is said to be left out."""
     words = ["allreduce", "--layout", "512x1", "--size", "1M", "--time", "0.001"]

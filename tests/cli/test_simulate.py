@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,32 @@ def test_noise_spreads_times(stage: Stage, built: dict[str, str]) -> None:
     assert again == found
     quiet = simulated(stage, built, "allreduce", "--layout", "256x1", "--calls", "5", "--noise", "none")
     assert quiet["distribution"]["deviation_us"] == pytest.approx(0, abs=1e-6)
+
+
+def processor_time_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@needs_build
+def test_many_calls_take_little_time(stage: Stage, built: dict[str, str]) -> None:
+    """Of the processor, which other programs do not use up. It is 0.5 s here."""
+    before = processor_time_of_children()
+    found = simulated(stage, built, "allreduce", "--layout", "1812x1", "--calls", "1000", "--noise", NOISE,
+                      "--algorithm", "recursive_doubling")  # fmt: skip
+    assert processor_time_of_children() - before < 5
+    assert (found["ranks"], found["calls"], found["by_events"]) == (1812, 1000, None)
+    assert found["distribution"]["deviation_us"] > 1
+
+
+@needs_build
+def test_many_ranks(stage: Stage, built: dict[str, str]) -> None:
+    """Each detour of any of so many ranks may hold up all: nearly each call meets one. A deeper tree takes longer."""
+    words = ["reduce", "--algorithm", "k_nomial(degree=4)", "--calls", "20", "--noise", NOISE, "--layout"]
+    few, many = (simulated(stage, built, *words, f"{ranks}x1") for ranks in (1000, 100_000))
+    assert (many["ranks"], many["by_events"]) == (100_000, None)
+    assert 1.3 * few["quiet_us"] < many["quiet_us"] < 2 * few["quiet_us"]
+    assert many["distribution"]["mean_us"] > max(many["quiet_us"], few["distribution"]["mean_us"])
 
 
 def recording(path: Path, **changes: Any) -> str:
@@ -124,6 +152,25 @@ def test_what_was_published_is_met(stage: Stage, built: dict[str, str]) -> None:
     rows = json.loads(answer.stdout)
     assert {row["is_met"] for row in rows} == {True, None}
     assert all(row["remark"] for row in rows if row["is_met"] is None and row["source"])
+
+
+@needs_build
+def test_what_was_published_on_a_page_and_a_plot(stage: Stage, built: dict[str, str]) -> None:
+    """All rows are there, with their verdicts; the plot has those that can be compared."""
+    words = ["simulate", "--published", "--html", "all.html", "--plot", "all.svg"]
+    answer = stage.unisono(*words, environment=built)
+    assert answer.returncode == 0, answer.stderr
+    assert "all.html" in answer.stdout and "all.svg" in answer.stdout
+    rows = json.loads(stage.unisono("simulate", "--published", "--json", environment=built).stdout)
+    page = (stage.work / "all.html").read_text()
+    body = page.split("<tbody>")[1].split("</tbody>")[0]
+    assert body.count("<tr>") == len(rows)
+    assert all(f"<td>{html.escape(row['what'])}</td>" in body for row in rows)
+    assert body.count("<td>met</td>") == sum(row["is_met"] is True for row in rows)
+    assert "<script" not in page
+    plot = (stage.work / "all.svg").read_text()
+    assert "<svg" in plot
+    assert all((f"{row['place']}: {row['what']}" in plot) == (row["error"] is not None) for row in rows)
 
 
 @needs_build

@@ -16,8 +16,20 @@ _SHARE_OF_SPARE_CORE, _SHARE_OF_BUSY_NODE = ",share=0.005", ",share=0.29"
 _CALLS = 4000
 _SPLITS = {2: (0, 1), 8: (0, 3), 16: (0, 4)}  # elements: none, and as many as the source names
 _SPLIT_ONCE_US = 26.0  # what splitting costs once; the source does not say it
-_DEGREES = range(2, 9)
-STEPS = 5
+_SERIAL = (
+    ("agents", "float64 sum", 8, ("--agents",), (13.22, 34.34)),
+    ("agents", "two float64", 16, ("--agents",), (14.67, 51.74)),
+    ("agents", "no work", 8, ("--agents", "--op", "none"), (11.72, 16.34)),
+    ("hosts", "no work", 8, ("--op", "none"), (6.02, 10.64)),
+)
+# Work, and what agents' doubling takes beyond hosts': what their work takes more, less the 0.80 us of a PCI crossing.
+_DOUBLINGS = (
+    ("no work", 8, ("--type", "float64", "--op", "none"), -0.80),
+    ("int32 sum", 4, ("--type", "int32", "--op", "sum"), -0.57),
+    ("float64 maximum", 8, ("--type", "float64", "--op", "max"), -0.17),
+    ("float64 sum", 8, ("--type", "float64", "--op", "sum"), 0.68),
+)
+STEPS = 6
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def published(seed: int, on_step: Callable[[], object]) -> list[Row]:
     """All rows; `on_step` is called STEPS times."""
     rows: list[Row] = []
-    for part in (_closed_forms, _synchronisation, _vector_split, _distributions, _two_processes):
+    for part in (_closed_forms, _synchronisation, _doublings, _vector_split, _distributions, _two_processes):
         rows += part(seed)
         on_step()
     return rows
@@ -64,9 +76,9 @@ def _simulated(operation: str, machine: str, nodes: int, *words: str) -> dict[st
     return answer
 
 
-def _trees(size: int, machine: str = _SMALL, nodes: int = 31, *words: str) -> dict[str, Any]:
+def _trees(size: int, machine: str, nodes: int, *words: str) -> dict[str, Any]:
     answer: dict[str, Any] = tool.ask(
-        "trees", "--layout", f"{nodes}x1", "--machine", machine, "--bytes", str(size), "--agents", *words
+        "trees", "--layout", f"{nodes}x1", "--machine", machine, "--bytes", str(size), *words
     )
     return answer
 
@@ -74,7 +86,7 @@ def _trees(size: int, machine: str = _SMALL, nodes: int = 31, *words: str) -> di
 def _closed_forms(_: int) -> list[Row]:
     rows = []
     for elements, degree in ((1, 4), (2, 2), (4, 2), (8, 2)):
-        found = _trees(8 * elements)
+        found = _trees(8 * elements, _SMALL, 31, "--agents")
         run = found["run_degree"]
         remark = (
             ""
@@ -92,7 +104,7 @@ def _closed_forms(_: int) -> list[Row]:
                 remark,
             )
         )
-    nothing = _trees(8, _SMALL, 31, "--op", "none")
+    nothing = _trees(8, _SMALL, 31, "--agents", "--op", "none")
     rows.append(
         Row(
             "figure 4.3",
@@ -103,19 +115,22 @@ def _closed_forms(_: int) -> list[Row]:
             None,
         )
     )
-    for nodes, us in ((2, 13.22), (13, 34.34)):
-        serial = _trees(8, _SMALL, nodes)["serial_us"]
-        rows.append(
-            Row(
-                "figure 3.1",
-                f"serial reduction by agents, {nodes} nodes, float64 sum",
-                us,
-                serial,
-                "us",
-                0.001,
-            )
+    return rows + [row for line in _SERIAL for row in _serial(*line)]
+
+
+def _serial(who: str, what: str, size: int, words: Sequence[str], expected: Sequence[float]) -> list[Row]:
+    """T_serial at two numbers of nodes; the source draws it, and its tables 4.2 and 4.3 say what is drawn."""
+    return [
+        Row(
+            "figure 3.1",
+            f"serial reduction by {who}, {nodes} nodes, {what}",
+            us,
+            _trees(size, _SMALL, nodes, *words)["serial_us"],
+            "us",
+            0.001,
         )
-    return rows
+        for nodes, us in zip((2, 13), expected, strict=True)
+    ]
 
 
 def _synchronisation(_: int) -> list[Row]:
@@ -158,6 +173,28 @@ def _synchronisation(_: int) -> list[Row]:
             )
         )
     return rows
+
+
+def _doublings(_: int) -> list[Row]:
+    """What twice as many nodes cost, from 16 to 512 of them."""
+
+    def grown(*words: str) -> float:
+        first, last = (
+            float(
+                _simulated("reduce", _SMALL, nodes, "--algorithm", "binomial", "--calls", "1", *words)[
+                    "quiet_us"
+                ]
+            )
+            for nodes in (16, 512)
+        )
+        return (last - first) / 5
+
+    return [
+        Row("figure 5.4", f"agents less hosts for each doubling, {what}", us,
+            grown("--bytes", str(size), *words, "--agents") - grown("--bytes", str(size), *words), "us", 0.05,
+            "from table 4.3; the source: work of less than 0.80 us scales better by agents")
+        for what, size, words, us in _DOUBLINGS
+    ]  # fmt: skip
 
 
 def _vector_split(_: int) -> list[Row]:

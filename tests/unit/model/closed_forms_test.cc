@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "machines.h"
 #include "model/fnomial.h"
@@ -136,6 +137,17 @@ TEST(ClosedForms, FNomialReduction) {
   }
   const double degree = model.best_degree_of_full_trees();
   EXPECT_NEAR(degree * (std::log(degree) - 1), 4.0 / 2 - 1, 1e-9);
+}
+
+// Section 4.2.1 with the network card's L and r of table 4.2, and its c of table 4.3. The work is none, an
+// integer sum, a maximum of doubles, and sums of 1, 2, 4 and 8 doubles.
+TEST(ClosedForms, BestDegreeOfFullTreesOfTheCard) {
+  constexpr std::pair<double, double> cases[] = {{0, 5.57},    {0.25, 4.41}, {0.67, 3.53}, {1.50, 2.81},
+                                                 {2.95, 2.31}, {5.80, 1.93}, {11.56, 1.65}};
+  for (const auto& [combine_us, degree] : cases) {
+    const FNomial card{.constant_us = 9.2, .latency_us = 2.1, .receive_us = 0.42, .combine_us = combine_us};
+    EXPECT_NEAR(card.best_degree_of_full_trees(), degree, 0.01) << combine_us;
+  }
 }
 
 // In virtual time, full trees: L is what a single message takes beyond the interval of several.

@@ -16,7 +16,7 @@ struct Candidate {
   std::function<double()> predict_s;
   double known_s = 0;         // measured before this job; 0: nothing
   std::string chosen_by;      // where that led to its choice ("learned by an earlier job"); empty: it did not
-  bool is_suggested = false;  // by what is known and not believed
+  bool is_suggested = false;  // by the user, or by what is known and not believed
   // Was known_s found on another communicator of this job? Then it need not be measured again.
   bool is_of_this_job = false;
   double uncertainty = 0;  // of that, relative to the others' times

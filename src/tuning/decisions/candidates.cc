@@ -75,9 +75,10 @@ CandidateList candidates_of(const Question& question, const Choice& decided, con
     for (const algorithms::Parameters& other : algorithms::other_ways(descriptor, standard, question.bytes()))
       add_legal(descriptor, other);
   }
-  // A test at the start of a job runs schedules alone.
+  // A test at the start of a job runs schedules alone. Who starts agents wants to know early what they bring.
   const algorithms::Descriptor* agents = algorithms::by_agents(question.problem.operation);
   if (agents != nullptr && agents != decided.algorithm && !question.may_be_tested) add_legal(*agents, {});
+  if (is_by_agents(list.choices.back())) list.candidates.back().is_suggested = true;
   return list;
 }
 

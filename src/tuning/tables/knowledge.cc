@@ -212,6 +212,7 @@ void add_known_times(const TableRules& rules, const Question& question, const Ch
       const bool is_chosen = is_same(timed.algorithm, found->rule->chosen.algorithm);
       if (worth(*found) == Worth::decides) {
         list->candidates[k].known_s = timed.time_us / us_a_second;
+        list->candidates[k].is_suggested = false;
         if (is_chosen) list->candidates[k].chosen_by = chosen_by;
       } else {
         list->candidates[k].is_suggested = is_chosen;

@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
+#include <vector>
 
+#include "algorithms/catalogue/agent_descriptors.h"
+#include "learner_program.h"
 #include "questions.h"
 #include "tuning/decisions/candidates.h"
 
@@ -258,6 +263,35 @@ TEST(DecisionTest, LearningTriesOtherLengthsOfBundles) {
       go_together.insert(bytes <= choice.parameters.get("bundle_up_to"));
     }
     EXPECT_EQ(go_together, (std::set<bool>{false, true})) << bytes;
+  }
+}
+
+// Who starts agents wants to know early what they bring: before what the model expects most of, and behind
+// what they are compared with.
+TEST(DecisionTest, LearningTriesAgentsEarly) {
+  for (const Operation operation : {Operation::allreduce, Operation::bcast}) {
+    Question q = question(operation, "4x2", 8);
+    q.why_no_agents.clear();
+    Decider decider;
+    decider.add(make_rules());
+    const auto predict = [](const Question&, const Choice&) { return unit_s; };
+    const CandidateList list = candidates_of(q, decider.decide(q), predict);
+    const auto is_by_agents = [](const Choice& choice) {
+      return choice.algorithm != nullptr && choice.algorithm->engine == algorithms::Engine::agents;
+    };
+    const auto agents =
+        static_cast<int>(std::ranges::find_if(list.choices, is_by_agents) - list.choices.begin());
+    ASSERT_GT(list.choices.size(), 5u);
+    ASSERT_LT(static_cast<std::size_t>(agents), list.choices.size());
+    Program program(Mode::guarded, list.candidates, {}, 1);
+    program.run(20'000, constant(std::vector<double>(list.candidates.size(), 1)));
+    std::vector<int> tried;
+    for (const Event& event : program.learner().events()) {
+      if (std::ranges::find(tried, event.candidate) == tried.end()) tried.push_back(event.candidate);
+    }
+    ASSERT_GE(tried.size(), 4u);
+    std::sort(tried.begin(), tried.begin() + 2);
+    EXPECT_EQ((std::vector<int>{tried[0], tried[1], tried[2]}), (std::vector<int>{0, 1, agents}));
   }
 }
 

@@ -102,7 +102,11 @@ def calling(
         )
     running = Running(process, mark, folder)
     try:
-        job.wait_until(lambda: are_met(running, program, nodes * ranks))
+        try:
+            job.wait_until(lambda: are_met(running, program, nodes * ranks))
+        except AssertionError as error:
+            found = job.marked_processes(mark)
+            raise AssertionError(f"ranks and agents have not met: {running.errors()!r}, {found}") from error
         yield running
     finally:
         process.kill()

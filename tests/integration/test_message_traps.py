@@ -127,3 +127,14 @@ def test_requests_that_come_to_the_mpi_past_unisono(mpi: Mpi, runner: Runner, se
     assert result.check().output == "OK\n", str(result)
     if mpi.family.startswith("openmpi"):
         assert result.errors.count("has come to the MPI past Unisono") == 2, str(result)
+
+
+@pytest.mark.in_turns(2)
+@BOTH
+def test_profilers_see_messages_that_are_carried(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
+    """They stand between the program and Unisono, by the names that MPI has for them."""
+    tool = compile_program(mpi, "message_tool.c", flags=["-shared", "-fPIC"])
+    command = [compile_program(mpi, "messages.c")]
+    result = runner.unisono(mpi, 2, command, {**settings, "LD_PRELOAD": str(tool)}).check()
+    assert result.output == "OK\n", str(result)
+    assert "tool: calls of all kinds\n" in result.errors, str(result)

@@ -25,7 +25,7 @@ SHELLS = {"", "sh", "bash", "console"}
 # What a command of a page may begin with: without its folders.
 PROGRAMS = re.compile(
     r"unisono|unisono-exec|make|mpi(?:run|exec|cc|cxx|f90)|srun|module|pip|python3?|cmake|apt|dnf|zypper|spack|apptainer|docker"
-    r"|cluster\.sh|sysctl|export|\w+\.py|executor_overhead|matching_engines|scale|agent_ring"
+    r"|cluster\.sh|sysctl|export|\w+\.py|executor_overhead|matching_engines|scale|agent_ring|idle_rings"
 )
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{3,}\b(?!=)|[\[\]<>]")
@@ -147,6 +147,7 @@ SHORT = {
     "build/release/benchmarks/executor_overhead": ("", "--benchmark_min_time=0.001"),
     "build/release/benchmarks/scale": ("", "--ranks 1000"),
     "build/release/benchmarks/agent_ring": ("", "--calls 100 --windows 2"),
+    "build/release/benchmarks/idle_rings": ("", "--looks 100 --windows 2"),
     "build/release/benchmarks/matching_engines": ("", "--depth 4 --ms 0.001 --batches 1"),
 }
 # The same of programs that a launcher starts: their options come last.

@@ -17,7 +17,7 @@ namespace unisono::algorithms::testing {
 namespace {
 
 // Above so many ranks not everything is combined with everything.
-constexpr int largest_varied = 10;
+constexpr int largest_varied = 10, most_ranks_on_all_layouts = 17;
 
 std::vector<patterns::Layout> layouts(int size) {
   std::vector<patterns::Layout> all{patterns::Layout::one_node(size)};
@@ -118,7 +118,10 @@ void expect_graphs(Case tested) {
 }
 
 void expect_size(Case tested, int size) {
+  int number = size;
   for (const patterns::Layout& layout : layouts(size)) {
+    // Every second one of many ranks: the next numbers of ranks have the others.
+    if (size > most_ranks_on_all_layouts && number++ % 2 != 0) continue;
     if (!tested.descriptor->legality.needs_several_nodes && layout.nodes() > 1) continue;
     tested.layout = layout;
     // What keeps the operands' order without need is right with need.

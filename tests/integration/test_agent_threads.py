@@ -44,7 +44,7 @@ def run_threads(
     return job.run(command, environment(mpi), directory=folder)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("level", ["init", "0", "1", "3"])
 def test_each_thread_level(mpi: Mpi, tmp_path: Path, level: str) -> None:
     """The program gets the level that it asks for, at least; results are right, and nobody waits for who sleeps."""
@@ -55,12 +55,14 @@ def test_each_thread_level(mpi: Mpi, tmp_path: Path, level: str) -> None:
     assert set(calls_by_agents(tmp_path / "r.json")) == set(OPERATIONS)
 
 
+@pytest.mark.in_turns(2)
 def test_one_for_each_node(mpi: Mpi, tmp_path: Path) -> None:
     """The first rank has it."""
     result = run_threads(mpi, tmp_path, "2x2", ("init", "finalize")).check()
     assert result.output.endswith("OK\n") and agents_of_ranks(result.output) == [1, 0, 1, 0], str(result)
 
 
+@pytest.mark.in_turns(2, 1)
 def test_without_unisono_run(runner: Runner, mpi: Mpi) -> None:
     program = compile_program(mpi, "agent_threads.c")
     settings = {"UNISONO_AGENTS": "thread", "UNISONO_NODES": "2x2"}
@@ -68,13 +70,14 @@ def test_without_unisono_run(runner: Runner, mpi: Mpi) -> None:
     assert result.output.endswith("OK\n") and agents_of_ranks(result.output) == [1, 0, 1, 0], str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 def test_a_single_node_has_none(mpi: Mpi, tmp_path: Path) -> None:
     result = run_threads(mpi, tmp_path, "1x2", ("init", "finalize")).check()
     assert result.output.endswith("OK\n") and agents_of_ranks(result.output) == [0, 0], str(result)
     assert "unisono" not in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2, 1)
 def test_without_any_thread_level(mpi: Mpi, tmp_path: Path) -> None:
     line = mpi.launch(4, [compile_program(mpi, "overlap.c"), "40", "200"])
     command = [*THREADS, "--nodes", "2x2", "--report", "r.json", "--", *line]
@@ -83,7 +86,7 @@ def test_without_any_thread_level(mpi: Mpi, tmp_path: Path) -> None:
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("end", ["exit", "abort"])
 def test_a_job_that_does_not_end_well(mpi: Mpi, tmp_path: Path, end: str) -> None:
     """A call is under way, which one rank has not made: all end at once."""
@@ -93,7 +96,7 @@ def test_a_job_that_does_not_end_well(mpi: Mpi, tmp_path: Path, end: str) -> Non
     assert "Segmentation" not in result.errors and "terminate called" not in result.errors, str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 def test_a_rank_is_killed(mpi: Mpi, tmp_path: Path) -> None:
     """With calls under way: the job ends, and nothing is left."""
     program = compile_program(mpi, "many_started.c")
@@ -120,7 +123,7 @@ def test_a_rank_is_killed(mpi: Mpi, tmp_path: Path) -> None:
         job.sweep(mark)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_algorithms_and_cores(mpi: Mpi, tmp_path: Path) -> None:
     """What is said of agents holds for threads."""
     core = max(os.sched_getaffinity(0))
@@ -132,7 +135,7 @@ def test_algorithms_and_cores(mpi: Mpi, tmp_path: Path) -> None:
     assert reasons["allreduce"].endswith("by rabenseifner") and "bcast" not in reasons
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 def test_cores_that_are_not_there(mpi: Mpi, tmp_path: Path) -> None:
     """The job runs without agents, and does not wait for them."""
     result = run_threads(mpi, tmp_path, "2x1", ("init", "finalize"), ("--agents-on", "cores:1000")).check()
@@ -140,7 +143,7 @@ def test_cores_that_are_not_there(mpi: Mpi, tmp_path: Path) -> None:
     assert agents_of_ranks(result.output) == [0, 0] and result.seconds < 9, str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize(("fails", "says"), [("", ""), ("init", "not by ucc: ucc_init: Out of memory")])
 def test_ucc(mpi: Mpi, tmp_path: Path, fails: str, says: str) -> None:
     line = with_stand_ins(mpi.launch(2, [compile_program(mpi, "overlap.c"), "40", "200"]))
@@ -153,6 +156,7 @@ def test_ucc(mpi: Mpi, tmp_path: Path, fails: str, says: str) -> None:
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
 
 
+@pytest.mark.in_turns(2, 1)
 @pytest.mark.cluster
 def test_between_nodes(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:
     program = compile_program(cluster_mpi, "overlap.c")

@@ -115,7 +115,7 @@ def with_stand_ins(line: Sequence[str | Path]) -> list[str]:
     ]
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize(
     ("has_ucc", "fails", "says"),
     [
@@ -141,6 +141,7 @@ def test_ucc_between_nodes(mpi: Mpi, tmp_path: Path, has_ucc: bool, fails: str, 
     assert len(told) == (1 if says else 0) and says in "".join(told), str(result)
 
 
+@pytest.mark.in_turns(2, 1)
 @pytest.mark.cluster
 def test_started_calls_between_nodes(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:
     line = cluster_mpi.launch(3, [compile_program(cluster_mpi, "overlap.c"), "40", "200"], {}, Layout((2, 1)))
@@ -182,7 +183,7 @@ def test_one_on_each_node(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) ->
     job.wait_until(lambda: counts(str(AGENT)) == [0, 0, 0, 0])
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_command_is_ended(mpi: Mpi, tmp_path: Path, number: signal.Signals) -> None:
     """Job and agents end, also where the command itself can do nothing about it."""

@@ -41,7 +41,7 @@ def kill_agents(running: Running, victim: str) -> None:
     job.wait_until(are_back, 15)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize(("layout", "victim"), [("2x1", "agent"), ("2x2", "agent"), ("2x1", "launcher")])
 def test_calls_go_on(mpi: Mpi, tmp_path: Path, layout: str, victim: str) -> None:
     """Twice in a job. Each result is right, and the user is told."""
@@ -57,7 +57,7 @@ def test_calls_go_on(mpi: Mpi, tmp_path: Path, layout: str, victim: str) -> None
     assert json.loads((tmp_path / "r.json").read_text())["agents"]["started_again"] == 2
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize("signals", ["", "trap '' TERM; "])
 def test_a_launcher_that_does_not_end(mpi: Mpi, tmp_path: Path, signals: str) -> None:
     """It is ended where an agent of this host has died, at worst by SIGKILL, and agents are started again."""
@@ -72,7 +72,7 @@ def test_a_launcher_that_does_not_end(mpi: Mpi, tmp_path: Path, signals: str) ->
     assert f"one of this host is gone, and {launcher} did not end" in running.errors(), running.errors()
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 def test_ranks_that_have_no_calls(mpi: Mpi, tmp_path: Path) -> None:
     """New agents live as long as they."""
     with started(mpi, tmp_path) as running:
@@ -98,7 +98,7 @@ def test_they_die_too_often(mpi: Mpi, tmp_path: Path) -> None:
     assert "the agent of this node has died" in running.errors(), running.errors()
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_a_rank_is_killed(mpi: Mpi, tmp_path: Path) -> None:
     """The agents end, and are not started again."""
     with calling(mpi, tmp_path, 60) as running:

@@ -40,6 +40,7 @@ def blocking_by_agents(report: Path) -> Counter[str]:
     return counts
 
 
+@pytest.mark.in_turns(2, 1)
 @pytest.mark.parametrize("kind", ["1", "thread"])
 def test_forced(mpi: Mpi, tmp_path: Path, kind: str) -> None:
     """Of all operators, types, lengths and roots, with started calls under way; what they do not serve is right too."""
@@ -54,7 +55,7 @@ def test_forced(mpi: Mpi, tmp_path: Path, kind: str) -> None:
     assert any("its operator or its type is none that they compute with" in reason for reason in reasons)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("layout", ["2x1", "2x2"])
 def test_an_agent_dies(mpi: Mpi, tmp_path: Path, layout: str) -> None:
     """Twice, with calls that wait for it: others take over, and each result is right."""
@@ -70,7 +71,7 @@ def test_an_agent_dies(mpi: Mpi, tmp_path: Path, layout: str) -> None:
     assert blocking_by_agents(tmp_path / "r.json")["barrier"] > 0
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_learning(mpi: Mpi, tmp_path: Path) -> None:
     """Agents are tried as other algorithms are, and serve only where they were the fastest."""
     line = mpi.launch(2, [compile_program(mpi, PROGRAM), "1"])

@@ -32,7 +32,7 @@ def ways(report: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize(
     "asked",
     [
@@ -100,7 +100,7 @@ def test_cores(mpi: Mpi, tmp_path: Path) -> None:
         assert running.process.wait(20) == 0, running.errors()
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_cores_that_are_not_there(mpi: Mpi, tmp_path: Path) -> None:
     """The job runs without agents, and says why."""
     line = mpi.launch(2, [compile_program(mpi, "lasting.c"), tmp_path / "end", "0"])

@@ -43,7 +43,7 @@ def served(report: Path) -> dict[str, set[str]]:
     return algorithms
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_every_operation_is_served(mpi: Mpi, runner: Runner, ranks: int):
     """None of the other tests passes because everything was left to the MPI below."""

@@ -45,7 +45,7 @@ def test_many_uneven_ranks(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     assert result.check().output.startswith("OK "), str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("single_copy", ["on", "off"])
 def test_progress(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, single_copy: str):
     """A large send is under way between the nodes while its sender waits in a collective."""
@@ -65,7 +65,7 @@ BY_MESSAGES = (
 )
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("layout", [Layout((1, 1)), Layout((2, 2))], ids=str)
 def test_persistent_calls(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout):
     """Each rank starts its requests in an order of its own; those of a node share memory, the others have tags."""
@@ -88,7 +88,7 @@ NEIGHBOR_WAYS = [
 ]
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("layout", "algorithm"), NEIGHBOR_WAYS, ids=str)
 def test_neighbors(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: Layout, algorithm: str):
     command = [compile_program(cluster_mpi, "neighbor_lengths.c")]
@@ -102,6 +102,7 @@ def test_neighbors(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout: L
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_a_node_fails(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """One rank is killed inside a collective: the launcher ends the job on all nodes."""
     layout = Layout((2, 2))

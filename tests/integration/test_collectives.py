@@ -46,7 +46,7 @@ def test_collectives(mpi: Mpi, runner: Runner, ranks: int):
     assert result.output.startswith("OK "), str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 def test_uneven_blocks(mpi: Mpi, runner: Runner):
     """Calls on uneven blocks that the rules would leave to the MPI, and cases that MPIs get wrong by themselves."""
     operations = [*UNEVEN, "reduce_scatter_block"]
@@ -67,7 +67,7 @@ def test_collectives_from_cxx(mpi: Mpi, runner: Runner):
     assert runner.unisono(mpi, 3, command, timeout=TIMEOUT).check().output.startswith("OK ")
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_random_sequences(mpi: Mpi, runner: Runner):
     """Each run of the test draws another sequence; a failure prints the seed, with which it can be repeated."""
     seed = random.SystemRandom().randrange(1, 2**31)

@@ -62,6 +62,7 @@ def test_several_nodes(cluster_mpi: Mpi, cluster: harness.Cluster, runner: Runne
     ]
 
 
+@pytest.mark.in_turns(2, 1)
 @pytest.mark.parametrize("wanted", ["-", "page.html"])
 def test_report_of_a_rank_0_on_another_host(
     cluster_mpi: Mpi, cluster: harness.Cluster, runner: Runner, wanted: str
@@ -135,7 +136,7 @@ def test_exit_status_is_the_launchers(mpi: Mpi, tmp_path: Path, options: list[st
     assert native.status == under.status != 0
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @BOTH_WAYS
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_job(mpi: Mpi, tmp_path: Path, options: list[str], number: signal.Signals) -> None:

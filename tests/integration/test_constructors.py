@@ -19,7 +19,7 @@ def test_communicators_are_made_and_freed(mpi: Mpi, runner: Runner):
     assert runner.unisono(mpi, 2, [program], timeout=90).check().output == "OK\n"
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("nodes", ["2", "1,1"])
 def test_communicators_with_messages_carried_are_made_and_freed(mpi: Mpi, runner: Runner, nodes: str):
     environment = {"UNISONO_MESSAGES": "all", "UNISONO_NODES": nodes}

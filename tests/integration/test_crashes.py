@@ -89,7 +89,7 @@ def crashing(mpi: Mpi, runner: Runner) -> Crashing:
     return Crashing(mpi, runner)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("mode", "way"), [*product(["call"], WAYS), ("start", "large")])
 def test_the_next_job_leaves_it_out(crashing: Crashing, way: str, mode: str):
     elements, settings = WAYS[way]
@@ -127,6 +127,7 @@ def test_the_next_job_leaves_it_out(crashing: Crashing, way: str, mode: str):
     assert any(row["algorithm"] == said[1] for row in rows), rows
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.cluster
 def test_a_rank_on_another_node(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """Nodes share the cache directory: rank 0 of the next job finds what a rank elsewhere has left."""
@@ -143,7 +144,7 @@ def test_a_rank_on_another_node(cluster_mpi: Mpi, runner: Runner, cluster: Clust
     assert "RIGHT" in result.output and "is quarantined: a job of" in result.errors, str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("mode", ["program", "operator", "abort", "derived"])
 def test_what_is_no_algorithms_fault(crashing: Crashing, mode: str):
     """Silent, and no record."""
@@ -153,7 +154,7 @@ def test_what_is_no_algorithms_fault(crashing: Crashing, mode: str):
     assert not crashing.cache.exists()
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize(
     ("mode", "way"),
     [
@@ -174,7 +175,7 @@ def test_a_bad_buffer_is_the_programs_fault(crashing: Crashing, way: str, mode: 
     assert "later runs" not in result.errors and not crashing.cache.exists()
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("mode", ["program", "abort"])
 def test_a_job_ends_as_it_does_natively(crashing: Crashing, mode: str):
     """One rank: of several, launchers name now one and now another."""

@@ -60,7 +60,7 @@ def run(
     return read
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("way", PREFERRED)
 def test_a_library_that_is_loaded_later(mpi: Mpi, runner: Runner, way: str):
     # Calls that do not block go otherwise than through lines.
@@ -69,7 +69,7 @@ def test_a_library_that_is_loaded_later(mpi: Mpi, runner: Runner, way: str):
     run(mpi, runner, "cuda", *words, settings=forced(way))
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.each_library
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cuda"])
 def test_other_gpus_from_the_start(mpi: Mpi, runner: Runner, kind: str):

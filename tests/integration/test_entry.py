@@ -19,13 +19,13 @@ def program(mpi: Mpi) -> Path:
     return compile_program(mpi, "entry.c", flags=[HEADER, "-ldl"])
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("mode", ["switch", "large"])
 def test_program_that_knows_unisono(mpi: Mpi, runner: Runner, program: Path, mode: str):
     assert runner.unisono(mpi, 3, [program, mode]).check().output == "OK\n"
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("mode", ["unseen", "at_exit", "errors"])
 def test_program_sees_no_difference(mpi: Mpi, runner: Runner, program: Path, mode: str):
     native = runner.run(mpi, 2, [program, mode]).check()
@@ -99,7 +99,7 @@ def test_address_sanitizer_with_and_without_a_profiler(mpi: Mpi, runner: Runner,
     assert "tool: 6 calls of MPI_Allreduce\n" in result.errors, str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.each_library
 def test_a_rank_without_unisono_ends_the_job(mpi: Mpi, runner: Runner, program: Path):
     """The ranks that have it would wait in MPI_Init for ever: they say for whom, and end the job."""

@@ -13,6 +13,7 @@ def lines_of(output: str) -> list[str]:
     return [line for line in output.splitlines() if line and "UCX" not in line]
 
 
+@pytest.mark.in_turns(2, 1)
 def test_errors_as_natively(mpi: Mpi, runner: Runner):
     """What the MPI rejects on a rank is rejected there, of the same class; whoever goes on natively does so."""
     # MPICH 4 aborts where it should reject an operator on a type.

@@ -96,7 +96,7 @@ def test_nbody_shares_few_bodies_among_many_ranks(mpi: Mpi, nbody: Callable[...,
     assert_same([nbody(mpi, ranks, *few) for ranks in (1, 5)])
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_nbody_gives_the_same_under_unisono(
     mpi: Mpi, nbody: Callable[..., Result], nbody_reference: Result
 ) -> None:
@@ -152,7 +152,7 @@ def test_nbody_refuses_wrong_usage(
     )
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 def test_heat_gives_the_same_on_all_mpis(
     mpi: Mpi, heat: Callable[..., Result], heat_reference: Result
 ) -> None:

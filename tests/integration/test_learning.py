@@ -48,7 +48,7 @@ def as_on_a_quiet_day(table: Path) -> None:
     table.write_text(json.dumps(content))
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("mode", ["star", "auto"])
 def test_programs_learn(mpi: Mpi, runner: Runner, mode: str):
     report = runner.scratch / "report.json"
@@ -75,7 +75,7 @@ def test_programs_learn(mpi: Mpi, runner: Runner, mode: str):
     assert {row["region"] for row in rows} == {"", "first", "second"}
 
 
-@pytest.mark.in_turns(2, 1)
+@pytest.mark.in_turns(3, 1)
 def test_programs_learn_where_nothing_is_set(mpi: Mpi, runner: Runner):
     """What one job has learned is where the next one begins, where no option says so: however short that is."""
     report, cache = runner.scratch / "report.json", runner.scratch / "cache"
@@ -91,7 +91,7 @@ def test_programs_learn_where_nothing_is_set(mpi: Mpi, runner: Runner):
     assert "learned by an earlier job" in begins, begins
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.each_library
 def test_communicators_alike_begin_with_what_one_has_learned(mpi: Mpi, runner: Runner):
     """Rows of a grid learn; its columns, whose ranks come from different rows, and duplicates begin with that.

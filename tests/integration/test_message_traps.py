@@ -32,7 +32,7 @@ CRASHING = {
 }
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @BOTH
 def test_wrong_arguments_are_refused_as_natively(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
     """Of the same class, by the same error handler; other messages are right all the same."""
@@ -62,7 +62,7 @@ def test_wrong_arguments_end_the_job_where_errors_are_fatal(
     raise AssertionError(str(result))
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @BOTH
 def test_hints_of_messages(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
     # Messages of Open MPI 4 stand still natively where a hint is taken back.

@@ -26,7 +26,7 @@ def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, pro
     assert result.check().output == "OK\n", str(result)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("carrier", ["mpi", "memory", "auto"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_long_data_by_either_way(mpi: Mpi, runner: Runner, tmp_path: Path, ranks: int, carrier: str):
@@ -57,6 +57,7 @@ def test_no_request_waits_for_ever_behind_others(mpi: Mpi, runner: Runner, setti
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(2)
 def test_statuses_of_messages_that_are_too_long(mpi: Mpi, runner: Runner):
     """They say what the MPI says, but for MPICH 4, which counts nothing between processes."""
     command = [compile_program(mpi, "message_truncation.c"), *(["self"] if mpi.name == "mpich4" else [])]
@@ -67,7 +68,7 @@ def test_statuses_of_messages_that_are_too_long(mpi: Mpi, runner: Runner):
         assert result.check().output == natively, str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_random_traffic_of_threads(mpi: Mpi, runner: Runner, ranks: int):
     seed = seed_of_this_run()
@@ -148,7 +149,7 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize("ranks", [2, 3, 5])
 @pytest.mark.parametrize("messages", ["node", "all"])
 def test_messages_beside_what_is_the_mpis(mpi: Mpi, runner: Runner, messages: str, ranks: int):
@@ -199,6 +200,7 @@ def test_reports_tell_of_queues_and_floods(mpi: Mpi, runner: Runner, tmp_path: P
     assert 256 << 10 < totals["most_unexpected_bytes"] < (256 << 10) + (4 << 20)
 
 
+@pytest.mark.in_turns(2, 1)
 @pytest.mark.parametrize("nodes", ["1,2", "2,1"])
 def test_communicators_over_nodes_stay_the_mpis(mpi: Mpi, runner: Runner, nodes: str):
     """MPI_COMM_WORLD is over two nodes, and some of what is made of it has a node of its own."""

@@ -49,7 +49,7 @@ WAYS = [
 OF_ONE_BLOCK = ("once", "mesh", "friends")
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way[0]}-{way[1]}")
 def test_all_forms_on_all_graphs(mpi: Mpi, runner: Runner, way: tuple[int, str]):
     report = runner.scratch / "report.json"
@@ -91,7 +91,7 @@ BY_LENGTH = [
 ]
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize(("nodes", "algorithm"), BY_LENGTH)
 def test_blocks_of_all_lengths(mpi: Mpi, runner: Runner, nodes: str, algorithm: str):
     report = runner.scratch / "report.json"
@@ -156,7 +156,7 @@ def test_the_report_has_the_graphs(mpi: Mpi, runner: Runner):
     assert linear["messages"]["mean"] * most["ranks"] == sum(a != b for a, b in most["edges"])
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("operation", ["allgather", "allgatherv", "alltoall"])
 def test_self_check(mpi: Mpi, runner: Runner, operation: str):
     """The MPI makes each call as well, in all forms, where the blocks of neighbours that are not there are nobody's."""

@@ -14,7 +14,7 @@ from job import run
 from mpis import ALL, BY_NAME, Mpi
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("single_copy", ["on", "off"])
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_progress(mpi: Mpi, runner: Runner, ranks: int, single_copy: str):
@@ -23,7 +23,7 @@ def test_progress(mpi: Mpi, runner: Runner, ranks: int, single_copy: str):
     assert result.check().output == "OK\n", str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize("messages", ["off", "node", "all"])
 @pytest.mark.parametrize("nodes", ["3", "2,1", "1,2"])
 def test_ranks_that_wait_let_late_ones_go_on(mpi: Mpi, runner: Runner, nodes: str, messages: str):
@@ -42,7 +42,7 @@ def test_threads(mpi: Mpi, runner: Runner):
     assert result.output == "OK\n", str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_operators_and_threads_of_the_program(mpi: Mpi, runner: Runner, ranks: int):
     """Operators that take the program's locks, and threads that round upward."""
@@ -54,7 +54,7 @@ def test_operators_and_threads_of_the_program(mpi: Mpi, runner: Runner, ranks: i
     assert result.output.splitlines()[-1] == "OK", str(result)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("messages", ["off", "node"])
 @pytest.mark.parametrize(("ranks", "turns"), [(2, 700), (4, 120)])
 def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: int, turns: int, messages: str):
@@ -71,7 +71,7 @@ def test_threads_make_and_free_communicators(mpi: Mpi, runner: Runner, ranks: in
     assert result.output == f"SEED {seed}\nOK\n", str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int):
     command = [compile_program(mpi, "nonblocking.c"), seed_of_this_run()]
@@ -88,7 +88,7 @@ def test_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int):
 ALL_TAKEN = "alltoallv:pairwise,alltoallw:pairwise,gatherv:flat,scatterv:flat"
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize(
     ("ranks", "requests", "habits"), [(2, 60, "free"), (4, 40, "free"), (3, 60, ""), (2, 150, "full")]
 )
@@ -121,7 +121,7 @@ def test_persistent_calls(mpi: Mpi, runner: Runner, ranks: int, requests: int, h
     assert served > (0 if habits == "full" else 4 * requests), written
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_persistent_calls_beside_others_and_of_one_process(mpi: Mpi, runner: Runner, ranks: int):
     """In either order of starts beside calls that do not block, on one communicator; and on MPI_COMM_SELF."""
@@ -136,7 +136,7 @@ def test_persistent_calls_beside_others_and_of_one_process(mpi: Mpi, runner: Run
     assert both <= served, classes
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("threads", [[], ["multiple"]])
 def test_persistent_calls_and_objects_of_the_program(mpi: Mpi, runner: Runner, threads: list[str]):
     command = [compile_program(mpi, "persistent_objects.c"), *threads]
@@ -144,7 +144,7 @@ def test_persistent_calls_and_objects_of_the_program(mpi: Mpi, runner: Runner, t
     assert result.check().output == "OK\n", str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("set_up_after", ["0", "20"])
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_none_but_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int, set_up_after: str):
@@ -171,7 +171,7 @@ def test_none_but_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int, 
     assert "non-blocking calls while their communicator was being set up" in reasons, written
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_persistent_collectives_of_neighbors(mpi: Mpi, runner: Runner, ranks: int):
     command = [compile_program(mpi, "neighbors.c")]
@@ -200,7 +200,7 @@ def test_fortran(request: pytest.FixtureRequest, runner: Runner, name: str, bind
     assert all(line.startswith("right MPI_") for line in lines[:-1]), str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_mpi4py(mpi: Mpi, runner: Runner, python: str, ranks: int):
     if not mpi.has_mpi4py:
@@ -210,7 +210,7 @@ def test_mpi4py(mpi: Mpi, runner: Runner, python: str, ranks: int):
     assert result.check().output == "OK\n", str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV], ids=lambda number: number.name)
 def test_a_rank_dies_in_a_collective(mpi: Mpi, runner: Runner, number: signal.Signals):
     """The launcher ends the job; no process and no name in /dev/shm of ours stays behind."""
@@ -243,7 +243,7 @@ def test_second_init(mpi: Mpi, runner: Runner):
     assert result.output.count("returned") == native.output.count("returned"), f"{native}\n{result}"
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_program_that_knows_no_mpi(mpi: Mpi, runner: Runner):
     program = compile_program(mpi, "nompi.c")
     result = runner.unisono(mpi, 2, [program, "word"]).check()
@@ -296,7 +296,7 @@ def test_more_than_an_int_counts_gathered(request: pytest.FixtureRequest, runner
     run_large(request, runner, "openmpi5", ["gather_c", "native", "gather_c"])
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("is_child_under_unisono", [False, True], ids=["child-alone", "child-with"])
 def test_spawned_processes(mpi: Mpi, runner: Runner, is_child_under_unisono: bool):
     """A communicator with processes of two MPI_COMM_WORLDs is left to the MPI, which the others may have alone."""

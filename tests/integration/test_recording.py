@@ -43,6 +43,7 @@ def _settings(file: Path, **more: str) -> dict[str, str]:
     return {"UNISONO_RECORD_MESSAGES": str(file), **more}
 
 
+@pytest.mark.in_turns(2, 1)
 @pytest.mark.parametrize("messages", ["off", "node"])
 def test_every_kind_is_recorded(mpi: Mpi, runner: Runner, tmp_path: Path, messages: str):
     file = tmp_path / "all.trace"
@@ -66,6 +67,7 @@ def test_every_kind_is_recorded(mpi: Mpi, runner: Runner, tmp_path: Path, messag
     assert list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.in_turns(2)
 def test_what_mpi_promises_holds_and_all_is_matched(mpi: Mpi, runner: Runner, tmp_path: Path):
     for program in ("messages.c", "message_requests.c"):
         file = tmp_path / "promised.trace"
@@ -113,7 +115,7 @@ def test_open_mpi_says_itself_how_long_its_queues_are(
     assert receives["searches"] == samples["searches"] and receives["low_mean"] <= receives["high_mean"]
 
 
-@pytest.mark.in_turns(2, 1)
+@pytest.mark.in_turns(3, 1)
 def test_a_full_memory_goes_on_counting(mpi: Mpi, runner: Runner, tmp_path: Path):
     file = tmp_path / "full.trace"
     command = [compile_program(mpi, "recording.c"), "deep", "9000"]

@@ -70,6 +70,7 @@ def test_checks(mpi: Mpi, runner: Runner):
     assert sum(row["mismatches"] for row in rows(report, "allreduce")) == 0
 
 
+@pytest.mark.in_turns(2)
 @pytest.mark.cluster
 def test_messages_that_cannot_go_on(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """Without MPI_THREAD_MULTIPLE, between nodes."""

@@ -97,7 +97,7 @@ def test_same_bits_whatever_is_forced(request: pytest.FixtureRequest, runner: Ru
     assert len(set(hashes.values())) == 1, hashes
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_info_key(mpi: Mpi, runner: Runner):
     """The key on a communicator is enough, under every MPI; without it the bits are others."""
     (_, without), (_, by_hint), (_, by_set) = outcomes(runner, mpi, 4, {}, "plain", "hint", "set")

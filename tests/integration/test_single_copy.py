@@ -22,7 +22,7 @@ WITHOUT_READS = {
 }
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("way", ["calls", "thread"])
 def test_reads_that_are_refused_later_are_made_by_the_memory_s_owners(
     mpi: Mpi, runner: Runner, way: str

@@ -20,12 +20,13 @@ def same_lines(mpi: Mpi, runner: Runner, command: list[str | Path], flags: list[
     return lines_of(result.output)
 
 
+@pytest.mark.in_turns(2, 1)
 def test_error_classes_and_codes_of_the_program(mpi: Mpi, runner: Runner):
     """They are added, raised, handled and removed; handlers of sessions serve before MPI_Init."""
     assert same_lines(mpi, runner, ["user_errors.c"], [])[-1] == "OK"
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("level", ["funneled", "serialized"])
 def test_start_threads_and_end(mpi: Mpi, runner: Runner, level: str):
     """States before and after; threads below MPI_THREAD_MULTIPLE; attributes of MPI_COMM_SELF go in reverse order."""
@@ -33,7 +34,7 @@ def test_start_threads_and_end(mpi: Mpi, runner: Runner, level: str):
     assert said == ["provided: at least what was asked for", "OK"]
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize("way", ["start_and_end.c inside", "start_and_end.c outside", "user_errors.c fatal"])
 def test_the_whole_job_ends(mpi: Mpi, runner: Runner, way: str):
     """By MPI_Abort, in an operator too, or by an error under the handler that aborts: as natively, and nothing stays."""

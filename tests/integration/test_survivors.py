@@ -87,7 +87,7 @@ WAITS = {
 }
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4, 2)
 @pytest.mark.parametrize("waits", WAITS)
 def test_waits_for_a_dead_rank_end(mpi: mpis.Mpi, runner: Runner, waits: str) -> None:
     """Where nobody ends the job, those that wait in shared memory for a rank that died hear of it, call by call."""

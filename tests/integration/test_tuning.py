@@ -46,7 +46,7 @@ def tune(
     return table
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
     table = tune(mpi, runner, mpi.launch(3, [], runner.environment_for_ranks(mpi, 3, None)))
     written = json.loads(table.read_text())
@@ -89,7 +89,7 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layou
     assert rules and all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == counts for rule in rules)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.cluster
 def test_collectives_of_neighbours(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """Bundles of several lengths among others; a program's graph goes by the table that a grid's calls have made."""
@@ -113,7 +113,7 @@ def test_collectives_of_neighbours(cluster_mpi: Mpi, runner: Runner, cluster: Cl
     assert any(e["source"] == "application table" for e in served), served
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5, 3)
 @pytest.mark.cluster
 def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     """Of each node's ranks, and of one rank of each node, where the others sleep."""
@@ -147,7 +147,7 @@ def test_a_proof(mpi: Mpi, runner: Runner):
     assert not list(runner.scratch.glob(".*progress"))
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 1)
 def test_a_killed_command_leaves_no_job(mpi: Mpi, runner: Runner):
     """The ranks wait for the next question, which nobody can ask any more."""
     mark = uuid.uuid4().hex
@@ -201,7 +201,7 @@ def described(
     return machine
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.alone  # what is compared here are measured times
 def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     """Times are the machine's business; that longer messages take longer is not."""
@@ -214,7 +214,7 @@ def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     assert len(machine["findings"]["operations"]) == 7 and machine["call_us"]["value"] >= 0
 
 
-@pytest.mark.in_turns(3, 1)
+@pytest.mark.in_turns(5, 1)
 @pytest.mark.alone
 def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner):
     """One of the values that are tried: from a switch to four of them."""
@@ -225,7 +225,7 @@ def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner)
     assert 0.99 * switch <= of_messages["low"] <= of_messages["value"] <= of_messages["high"] <= 4.01 * switch
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 @pytest.mark.alone  # what is compared here are measured times
 @pytest.mark.cluster
 def test_messages_between_nodes_are_measured(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):

@@ -24,7 +24,7 @@ WAYS = {
 }
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_long_and_short_blocks(mpi: Mpi, runner: Runner, ranks: int, way: str):

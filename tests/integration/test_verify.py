@@ -27,7 +27,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_right_algorithms_pass(mpi: Mpi, runner: Runner, setting: str):
     # MPICH 4 crashes in its own MPI_Reduce in place, which a check calls.
@@ -38,7 +38,7 @@ def test_right_algorithms_pass(mpi: Mpi, runner: Runner, setting: str):
     assert "RIGHT" in result.output and "was wrong" not in result.errors, str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("how", ["all", "sample"])
 def test_wrong_algorithms_are_quarantined(mpi: Mpi, runner: Runner, how: str):
     environment = {
@@ -80,7 +80,7 @@ def test_right_algorithms_pass_without_blocking(mpi: Mpi, runner: Runner, settin
     assert "RIGHT" in result.output and "was wrong" not in result.errors, str(result)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("how", ["all", "sample"])
 def test_wrong_algorithms_are_replaced_without_blocking(mpi: Mpi, runner: Runner, how: str, form: str):
@@ -107,7 +107,7 @@ def test_wrong_algorithms_are_replaced_without_blocking(mpi: Mpi, runner: Runner
     assert sum("is quarantined" in warning for warning in report["warnings"]) >= len(SPOILED)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(4)
 def test_random_calls_that_do_not_block(mpi: Mpi, runner: Runner):
     """Many under way, with types, operators and communicators freed; each checked, by algorithms right and wrong."""
     command = [compile_program(mpi, "nonblocking.c"), seed_of_this_run()]

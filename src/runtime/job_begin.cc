@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,13 +24,21 @@ std::string read_known(const World& world, std::vector<std::string>* warnings) {
   return own.bytes();
 }
 
+bool names_agents(const tuning::SourcedTable& sourced) {
+  return std::ranges::any_of(sourced.table.rules, [](const tuning::Rule& rule) {
+    const algorithms::Descriptor* algorithm = rule.chosen.algorithm.algorithm;
+    return algorithm != nullptr && algorithm->engine == algorithms::Engine::agents;
+  });
+}
+
 void take_known(JobParts& parts, const std::string& read, std::vector<std::string> warnings) {
-  const World& world = parts.world;
+  World& world = parts.world;
   WireReader reader(read);
   CrashesBefore before = crashes_before(world, reader.text());
   parts.own_crash = std::move(before.own);
   parts.decisions.leave_out(std::move(before.left_out));
   std::vector<tuning::SourcedTable> tables = tables_of(world, reader.text(), &warnings);
+  world.have_tables_agents = std::ranges::any_of(tables, names_agents);
   parts.learning.begin_with(tables);
   parts.decisions.decide_by(tuning::standard_decider(world.options.algorithm, std::move(tables), &warnings));
   if (world.rank == 0) world.notices().warn_of(warnings);
@@ -68,10 +77,12 @@ void begin_job(JobParts& parts) {
   });
   parts.learning.findings().use_board(parts.world.pool->board());
   std::vector<std::string> warnings_of_tables;
-  // All hear it while they set up the world.
+  // All hear it while they set up the world. Whether that has agents for blocking calls follows from it.
   Telling known(parts.world.host, parts.world.comm, read_known(parts.world, &warnings_of_tables));
+  const bool is_asked_for_first = parts.world.agents != nullptr;
+  if (is_asked_for_first) take_known(parts, known.heard(), warnings_of_tables);
   Communicator* world = parts.gate.is_open() ? set_up_world(parts) : nullptr;
-  take_known(parts, known.heard(), std::move(warnings_of_tables));
+  if (!is_asked_for_first) take_known(parts, known.heard(), std::move(warnings_of_tables));
   if (world != nullptr && world->node.slice != nullptr) touch_memory(parts, *world);
   parts.messages.begin();
   if (parts.world.options.progress != "calls") {

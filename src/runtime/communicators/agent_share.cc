@@ -51,10 +51,11 @@ int place_for(Use use, std::uint64_t free, int channels) {
   return 2 * std::popcount(free) >= channels ? 63 - std::countl_zero(free) : -1;
 }
 
-// By rules nobody chooses agents for blocking calls. Checked ones are none of theirs.
+// By built-in rules nobody chooses agents for blocking calls. Checked ones are none of theirs.
 bool may_serve_blocking(const World& world, const Communicator& c) {
   const bool is_forced = world.options.algorithm.find(algorithms::agents_name) != std::string::npos;
-  return c.checking.interval == 0 && (is_forced || world.options.learn != "off");
+  const bool may_be_chosen = is_forced || world.have_tables_agents || world.options.learn != "off";
+  return c.checking.interval == 0 && may_be_chosen;
 }
 
 // A place that is free with all agents, -1: there is none. While one rank of a node looks for a place no

@@ -28,7 +28,8 @@ constexpr double us_per_s = 1e6;
 bool is_worth_a_test(const tuning::Choice& choice) {
   const bool is_of_table = choice.source == tuning::application_source ||
                            choice.source == tuning::learned_source || choice.source == tuning::site_source;
-  return is_of_table && !choice.is_exact && choice.algorithm != nullptr;
+  if (!is_of_table || choice.is_exact || choice.algorithm == nullptr) return false;
+  return choice.algorithm->engine != algorithms::Engine::agents;  // a test runs schedules alone
 }
 
 }  // namespace

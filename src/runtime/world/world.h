@@ -52,6 +52,7 @@ class World {
   std::optional<model::Machine> machine;                 // by whose times algorithms may be predicted
   model::MeasuredChoices measured;     // of the machine's file, as far as the user says nothing
   std::unique_ptr<AgentsHere> agents;  // Null: there are none.
+  bool have_tables_agents = false;     // for blocking calls of some kind, by what earlier jobs have learned
   // May calls go on by the host's functions wherever the program is? Else by shared memory alone. Where every
   // rank's host may be called by several threads they may.
   bool may_call_host_aside = false;

@@ -326,6 +326,28 @@ TEST_F(BlockingAgentsTest, learning_tries_them) {
   }
 }
 
+// A job that does not learn uses what an earlier one has found: its table says so before the world is set up.
+TEST_F(BlockingAgentsTest, what_was_learned_is_used_without_learning) {
+  options_.algorithm = "";
+  options_.cache = folder_ + "/cache";
+  options_.learn_iterations = 3;
+  const auto run = [this](const char* mode, int calls, int max_delay) {
+    options_.learn = mode;
+    begin(2, "2x1");
+    FakeWorld world(2, {.max_delay = max_delay});
+    run_jobs(world, [calls](Job& job, FakeHost& host, int rank) {
+      LearningRank me{job, host, rank, 2};
+      for (int i = 0; i < calls; ++i) me.call(Operation::allreduce, 3, true, 0.01);
+    });
+  };
+  run("star", 250, 4'000);
+  ASSERT_EQ(report()["learning"][0]["chosen"], "agents") << report()["learning"][0].dump(1);
+  take_for_a_quiet_day();
+  run("off", 5, 0);
+  EXPECT_EQ(calls_by("agents"), 5) << report()["classes"].dump(1);
+  EXPECT_EQ(report()["classes"][0]["source"], "learned");
+}
+
 // Where no others come in its place calls end with an error, and do not wait for ever.
 TEST_F(BlockingAgentsTest, an_agent_that_ends_ends_the_calls_that_it_had) {
   static constexpr int deadline_s = 2;

@@ -142,7 +142,7 @@ def test_serial_reductions() -> None:
         ("node", 8), ("node", 64), ("network", 8), ("network", 64),
     ]  # fmt: skip
     for one in found:
-        assert one["children"] == [1, 2, 4, 8]
+        assert one["children"] == [1, 2, 4, 8, 16]
         expected = [3 + children * (0.5 + 0.01 * one["bytes"]) for children in one["children"]]
         assert one["us"] == pytest.approx(expected, rel=0.02)
         assert all(

@@ -20,7 +20,7 @@ SLOT_SIZES = (8, 64, 512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB)
 COPY_SIZES = (64, 512, 4 * KIB, 16 * KIB, 64 * KIB, 512 * KIB, 4 * MIB)
 SEGMENT_SIZES = (4 * KIB, 64 * KIB, 512 * KIB)  # of what the ranks of a node share out
 # Serial reductions (N6, section 4.1): vectors, and how many children the root hears from.
-SERIAL_SIZES, SERIAL_CHILDREN = (8, 64), (1, 2, 4, 8)
+SERIAL_SIZES, SERIAL_CHILDREN = (8, 64), (1, 2, 4, 8, 16)
 OVERLAP_SIZES = (16 * KIB, 64 * KIB, 256 * KIB, MIB)
 FUSED_SIZES = (8, 280, 2 * KIB)
 FUSED_LINES = (1, 5)  # of the first two of these

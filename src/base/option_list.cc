@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/core_list.h"
 #include "base/near_names.h"
 #include "base/options.h"
 
@@ -339,8 +340,10 @@ OptionSpec cores_of_agents() {
     if (value.starts_with("hosts:"))
       return "takes cores:LIST; agents share memory with ranks, so they run on all of the job's hosts and on "
              "no others";
-    const bool is_list = value.starts_with(beginning) && value.size() > beginning.size() &&
-                         value.find_first_not_of("0123456789,-", beginning.size()) == std::string_view::npos;
+    const bool is_list =
+        value.starts_with(beginning) &&
+        value.find_first_not_of("0123456789,-", beginning.size()) == std::string_view::npos &&
+        unisono_is_core_list(std::string(value.substr(beginning.size())).c_str()) != 0;
     if (!value.empty() && !is_list) return "takes cores:LIST, for example cores:3 or cores:3,8-11";
     return o.agents_on = std::string(value), "";
   };

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <numbers>
 #include <utility>
@@ -165,6 +166,12 @@ constexpr std::array<Field, 4> fields = {{{"rate", &NoiseSource::rate_hz, 1e-6, 
                                           {"shape", &NoiseSource::shape, 0, 10},
                                           {"share", &NoiseSource::waiting_share, 0, 1}}};
 
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
 // "rate=16" into the source.
 std::string take_field(const std::string& key, const std::string& text, NoiseSource* source) {
   const auto* field = std::ranges::find(fields, key, &Field::name);
@@ -173,7 +180,8 @@ std::string take_field(const std::string& key, const std::string& text, NoiseSou
   const char* const last = text.c_str() + text.size();
   const auto [end, error] = std::from_chars(text.c_str(), last, value);
   if (error != std::errc() || end != last || !(value >= field->least && value <= field->most))
-    return key + " takes a number, not '" + text + "'";
+    return key + " takes a number from " + number_text(field->least) + " to " + number_text(field->most) +
+           ", not '" + text + "'";
   (*source).*(field->place) = value;
   return {};
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tool/machines.h"
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/near_names.h"
-#include "tool/question.h"
 
 namespace unisono::tool {
 
@@ -29,10 +30,35 @@ model::ReadMachine read_machine(const std::string& text) {
   return read;
 }
 
+void require_known(const model::Machine& machine, const std::string& option, const std::string& given,
+                   std::string model::Combine::*member) {
+  std::vector<std::string> names;
+  const auto take = [&](const std::vector<model::Combine>& all) {
+    for (const model::Combine& one : all) {
+      if (std::ranges::find(names, one.*member) == names.end()) names.push_back(one.*member);
+    }
+  };
+  take(machine.combine);
+  if (machine.agent) take(machine.agent->combine);
+  if (names.empty() || std::ranges::find(names, given) != names.end()) return;
+  std::string list;
+  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+  throw UsageError("--" + option + " " + given + ": machine " + machine.name + " has times of " + list +
+                   did_you_mean(given, names));
+}
+
 }  // namespace
 
 model::Machine chosen_machine(const std::string& text) {
   return *read_machine(text).machine;
+}
+
+model::Machine chosen_machine_for_work(const Arguments& arguments) {
+  const std::string type = arguments.text("type", "float64"), op = arguments.text("op", "sum");
+  const model::Machine machine = chosen_machine(arguments.text("machine", model::default_machine().name));
+  require_known(machine, "type", type, &model::Combine::type);
+  require_known(machine, "op", op, &model::Combine::op);
+  return with_combine(machine, type, op);
 }
 
 std::string measured_choices(const std::string& text) {

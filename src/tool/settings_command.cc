@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/served.h"
 #include "base/files.h"
 #include "base/near_names.h"
 #include "base/options.h"
@@ -28,6 +29,27 @@ using Problems = std::vector<std::string>;
 Problems of_algorithms(const std::string& value) {
   Problems problems;
   tuning::make_forced(value, &problems);
+  return problems;
+}
+
+// Of option `agents_algorithm`: all that it names is of use to agents.
+Problems of_algorithms_between_agents(const std::string& value) {
+  Problems problems;
+  const auto chooser = tuning::make_forced(value, &problems);
+  const bool is_for_all = value.find("all:") != std::string::npos;
+  for (int op = 0; op < operation_count; ++op) {
+    tuning::Question question;
+    question.problem.operation = static_cast<Operation>(op);
+    const std::string operation(name(question.problem.operation));
+    for (const tuning::Choice& choice : chooser->candidates(question)) {
+      if (!agents::is_served(question.problem.operation)) {
+        if (!is_for_all)
+          problems.push_back(operation + ":" + choice.text() + ": agents make no " + operation);
+      } else if (choice.algorithm != nullptr && choice.algorithm->engine == algorithms::Engine::agents) {
+        problems.push_back(operation + ":" + choice.text() + ": agents themselves run no 'agents'");
+      }
+    }
+  }
   return problems;
 }
 
@@ -87,7 +109,8 @@ Problems of_record(const std::string& value) {
 Problems problems_of(const OptionSpec& spec, const std::string& value) {
   Options options;
   if (std::string problem = spec.set(options, value); !problem.empty()) return {"it " + problem};
-  if (spec.name == "algorithm" || spec.name == "agents_algorithm") return of_algorithms(value);
+  if (spec.name == "algorithm") return of_algorithms(value);
+  if (spec.name == "agents_algorithm") return of_algorithms_between_agents(value);
   if (spec.name == "table") return of_tables(value);
   if (spec.name == "site_table") return of_site_table(value);
   if (spec.name == "machine") return of_machine(value);

@@ -225,8 +225,7 @@ int simulate_calls(const std::vector<std::string>& words) {
     operation = Operation::reduce;
   }
   const std::string type = arguments.text("type", "float64"), op = arguments.text("op", "sum");
-  const Machine machine =
-      with_combine(chosen_machine(arguments.text("machine", model::default_machine().name)), type, op);
+  const Machine machine = chosen_machine_for_work(arguments);
   const schedule::Problem problem = chosen_problem(arguments, operation);
   const std::int64_t bytes = bytes_from_text(arguments.text("bytes", "8"));
   if (bytes < 0) throw UsageError("--bytes takes a size such as 8, 64K or 1M");

@@ -115,8 +115,7 @@ int describe_trees(const std::vector<std::string>& words) {
       {"agents"});
   const bool is_of_agents = arguments.has("agents");
   const std::string type = arguments.text("type", "float64"), op = arguments.text("op", "sum");
-  const model::Machine machine =
-      with_combine(chosen_machine(arguments.text("machine", model::default_machine().name)), type, op);
+  const model::Machine machine = chosen_machine_for_work(arguments);
   if (is_of_agents && !machine.agent) throw UsageError("machine " + machine.name + " has no agent");
   schedule::Problem problem;
   problem.operation = Operation::reduce;

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from conftest import Stage
+from conftest import BUILD, Stage, needs_build
 from test_run import is_running, settings, wait_until
 
 VERSIONS = {
@@ -201,6 +201,10 @@ class TestRefused:
             ("--agents-on 3", "--agents-on 3: it takes cores:LIST, for example cores:3 or cores:3,8-11"),
             ("--agents-on cores:", "takes cores:LIST"),
             ("--agents-on cores:3;8", "takes cores:LIST"),
+            ("--agents-on cores:-1", "takes cores:LIST"),
+            ("--agents-on cores:8-3", "takes cores:LIST"),
+            ("--agents-on cores:0,,1", "takes cores:LIST"),
+            ("--agents-on cores:0-99999999", "takes cores:LIST"),
             ("--agents-on hosts:a", "takes cores:LIST; agents share memory with ranks"),
             ("--agents-float decimal", "it takes one of hardware|softfloat"),
         ],
@@ -209,6 +213,25 @@ class TestRefused:
         answer = stage.unisono("run", "--agents", "1", *words.split(), "mpirun", "./a")
         assert answer.returncode == 2 and says in answer.stderr, answer.stderr
         assert not stage.log.exists()
+
+    @needs_build
+    @pytest.mark.parametrize(
+        ("algorithms", "says"),
+        [
+            ("bcast:agents", "bcast:agents: agents themselves run no 'agents'"),
+            ("reduce:binomial,gather:flat", "gather:flat: agents make no gather"),
+            ("reduce:k_nomial(degree=1)", "'degree' of k_nomial takes 2 to"),
+            ("all:binomial,bcast:native", ""),
+        ],
+    )
+    def test_by_what_they_go(self, stage: Stage, algorithms: str, says: str) -> None:
+        """What is of no use to agents is refused; `all` means all that they make."""
+        tool = stage.home / "bin/unisono-tool"
+        tool.unlink()
+        tool.symlink_to(BUILD / "bin/unisono-tool")
+        answer = stage.unisono("run", "--agents", "1", "--agents-algorithm", algorithms, "mpirun", "./a")
+        assert answer.returncode == (2 if says else 0) and says in answer.stderr, answer.stderr
+        assert stage.log.exists() == (not says)
 
     def test_a_name_from_outside_is_not_handed_on(self, stage: Stage) -> None:
         stage.unisono("run", "mpirun", "./a", environment={"UNISONO_AGENTS_JOB": "stale"})

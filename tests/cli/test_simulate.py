@@ -131,6 +131,16 @@ def test_page_and_text(stage: Stage, built: dict[str, str], tmp_path: Path) -> N
         ([], "say which operation"),
         (["allreduce", "--noise", "unifrom(rate=1,mean=1)"], "did you mean 'uniform'"),
         (["allreduce", "--noise", "recorded"], "has no recording"),
+        (
+            ["allreduce", "--noise", "fixed(rate=0,mean=1)"],
+            "rate takes a number from 1e-06 to 1e+06, not '0'",
+        ),
+        (["allreduce", "--layout", ""], "is no layout"),
+        (
+            ["reduce", "--machine", "quadrics-alc", "--type", "flaot64"],
+            "has times of int32, float64; did you mean",
+        ),
+        (["reduce", "--machine", "quadrics-alc", "--op", "minus"], "has times of max, sum, none"),
         (["allreduce", "--agents", "--layout", "4x1"], "has no agent"),
         (["allreduce", "--overlap"], "--overlap goes with --agents"),
         (["allreduce", "--slow", "3"], "--slow takes a share"),

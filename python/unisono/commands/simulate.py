@@ -53,7 +53,7 @@ class Call:
         words = ["--operation", self.operation, "--machine", catalogue.resolve(self.machine)]
         words += ["--bytes", self.size, "--type", self.type, "--op", self.op, "--model", self.model]
         if self.layout is not None or self.ranks is None:
-            words += ["--layout", self.layout or _STANDARD_LAYOUT]
+            words += ["--layout", _STANDARD_LAYOUT if self.layout is None else self.layout]
         words += _given("--ranks", self.ranks) + _given("--graph", self.graph) + _given("--root", self.root)
         return words + _given("--algorithm", self.algorithm)
 

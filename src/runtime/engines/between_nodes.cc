@@ -35,6 +35,7 @@ AgentShare::Between usual_for(Operation operation) {
 
 // Empty where agents can run it. All nodes are asked, so that all ranks find the same.
 std::string why_not(const tuning::Choice& choice, int nodes, Operation operation, std::int64_t bytes) {
+  if (choice.algorithm->engine == algorithms::Engine::agents) return "it stands for the agents themselves";
   schedule::Problem problem{.operation = operation, .size = nodes, .layout = agents::layout_between(nodes)};
   std::string why = algorithms::why_illegal(*choice.algorithm, problem, bytes, false, false);
   for (problem.rank = 0; why.empty() && problem.rank < nodes; ++problem.rank) {

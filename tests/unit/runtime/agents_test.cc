@@ -366,6 +366,24 @@ TEST_F(AgentsTest, an_agent_that_ends_ends_the_calls_that_it_had) {
       single_);
 }
 
+// By a variable nobody refuses what stands for agents, and has no schedule.
+TEST_F(AgentsTest, agents_do_not_go_by_themselves) {
+  options_.agents_algorithm = "allreduce:agents";
+  begin(2, "2x1");
+  run_jobs(
+      2,
+      [](Job& job, FakeHost& host, int rank) {
+        const double in = rank + 0.5;
+        double out = 0;
+        int error = host::success;
+        EXPECT_EQ(start_and_wait(job, sum_call(host.world(), &in, &out, 1), &error), Outcome::done);
+        EXPECT_EQ(out, 2);
+      },
+      single_);
+  EXPECT_EQ(calls_by_agents(), 1);
+  EXPECT_NE(report().dump().find("agents do not go by agents for allreduce"), std::string::npos);
+}
+
 // Threads of the nodes' first ranks, and no second job.
 class AgentThreadsTest : public AgentsTest {
  protected:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,21 @@ def test_refuses_what_is_no_trace(stage: Stage, built: dict[str, str], text: str
         assert answer.returncode == 2
         assert "bad.trace is no trace of messages" in answer.stderr and said in answer.stderr
         assert "\x1b" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pipe", "pipe: is no regular file"),
+        ("/proc/self/mem", "/proc/self/mem: cannot be read: Input/output"),
+    ],
+)
+def test_names_what_cannot_be_read(stage: Stage, built: dict[str, str], name: str, said: str) -> None:
+    """Nobody writes into the pipe, so that whoever reads it waits for ever."""
+    os.mkfifo(stage.work / "pipe")
+    for command in ("replay", "report"):
+        answer = stage.unisono("match", command, name, environment=built)
+        assert answer.returncode == 2 and said in answer.stderr, answer.stderr
 
 
 @pytest.mark.parametrize(

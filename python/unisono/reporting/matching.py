@@ -62,11 +62,16 @@ def cost_of_element(file: Path, given_ns: float | None) -> Cost:
 
 
 def _mpi_of(file: Path) -> str:
-    """Of a trace's first lines."""
-    with file.open("rb") as stream:
-        for line in stream.read(4096).splitlines():
-            if line.startswith(b"mpi "):
-                return line[4:].decode("utf-8", "replace").strip()
+    """Of a trace's first lines. None where they cannot be read, or might be waited for: the compiled tool says why."""
+    if not file.is_file():
+        return ""
+    try:
+        with file.open("rb") as stream:
+            for line in stream.read(4096).splitlines():
+                if line.startswith(b"mpi "):
+                    return line[4:].decode("utf-8", "replace").strip()
+    except OSError:
+        pass
     return ""
 
 

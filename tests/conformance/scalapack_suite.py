@@ -51,7 +51,7 @@ class ScalapackSuite:
         "A case is one check that a program prints as passed or failed."
     )
     mpis = ("openmpi4", "mpich4")
-    variants = (NATIVE, "unisono", "point_to_point")
+    variants = (NATIVE, "unisono", "point_to_point", "point_to_point_all")
     parts_per_job = 1
 
     def ranks(self, mpi: Mpi) -> Sequence[int]:

@@ -268,9 +268,8 @@ std::vector<OptionSpec> options_of_the_process() {
           "messages", "UNISONO_MESSAGES", "off|node|all|auto", "general",
           "Which of the program's messages (MPI_Send, MPI_Irecv and the like) Unisono carries. off: none. "
           "node: those on communicators whose ranks share a node. all: those between nodes too, by the MPI's "
-          "own, with MPI_THREAD_MULTIPLE. auto: node where that was measured to be faster with this MPI, and "
-          "off "
-          "elsewhere (docs/guide/messages.md).",
+          "own, with MPI_THREAD_MULTIPLE. auto: node where that was measured to be faster with this MPI, but "
+          "for many short messages at once, and off elsewhere (docs/guide/messages.md).",
           &Options::messages),
       choice("long_messages", "UNISONO_LONG_MESSAGES", "auto|memory|mpi", "general",
              "What carries the data of messages between ranks of a node that are longer than 64 KiB (option "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random messages in all ways that MPI has; the project's own, judged by the native run beside it."""
+"""Random messages in most of MPI's ways; the project's own, judged by the native run beside it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TrafficSuite:
     name = "traffic"
     title = "Random messages"
     about = (
-        f"`tests/integration/programs/message_stress.c` (the project's own): {ROUNDS} rounds of messages in all ways that MPI has, with wildcards and probes, "
+        f"`tests/integration/programs/message_stress.c` (the project's own): {ROUNDS} rounds of messages in most of MPI's ways, with wildcards and probes, "
         "on communicators that come and go, with one thread and with three. A part is a seed. "
         "Data and statuses are to be the same as in a native run beside it (natively: in another one)."
     )

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random messages in all ways that MPI has, on several communicators, of one or several threads. What comes
+// Random messages in most of MPI's ways, on several communicators, of one or several threads. What comes
 // is checked against what MPI promises of order and data.
 //     message_stress SEED ROUNDS [THREADS [late]]
 // late: communicators are freed once nothing is under way (Intel MPI crashes otherwise).

@@ -143,7 +143,7 @@ def _slow_words(slow: str | None) -> list[str]:
     "--algorithm",
     metavar="NAME",
     help="With parameters: 'k_nomial(degree=4)'  [default: the textbooks' for short vectors; with --agents and --broadcast "
-    "a tree of the degree that the closed form finds best]",
+    "reduce and allreduce take a tree of the degree that the closed form finds best]",
 )
 @click.option(
     "--model", type=HintingChoice(_MODELS), default="plogp", show_default=True, help="What messages cost by."

@@ -36,8 +36,8 @@ struct NoiseSource {
   double rate_hz = 0;  // detours a second, of a core
   double mean_us = 0;
   double shape = 0;
-  // Of the detours those that meet a host which has rung its agent and only waits: the others find another
-  // core, or do not matter to it.
+  // Of the detours those that meet a host which leaves the work to its agent, and waits: the others find
+  // another core, or do not matter to it.
   double waiting_share = 1;
   NoiseRecording recording = {};
   bool operator==(const NoiseSource&) const = default;

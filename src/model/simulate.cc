@@ -116,9 +116,12 @@ class Hosts {
         machine_(machine),
         options_(options),
         bytes_(bytes),
-        cores_(noise, problem.size, options.seed, options.has_agents),
+        cores_(noise, problem.size, options.seed),
+        waiting_(noise, options.has_agents ? problem.size : 0, options.seed, true),
         agents_(std::move(noise), options.has_agents ? problem.layout->nodes() : 0, options.seed + 1) {
-    if (options.slow_share > 0) cores_.slow_down(options.slow_share, options.slow_factor);
+    for (Cores* cores : {&cores_, &waiting_}) {
+      if (options.slow_share > 0) cores->slow_down(options.slow_share, options.slow_factor);
+    }
     begins_.resize(static_cast<std::size_t>(problem.size), 0);
     ends_ = begins_;
     agent_begins_.resize(static_cast<std::size_t>(layout_.nodes()), 0);
@@ -157,15 +160,15 @@ class Hosts {
       double us = begins_[static_cast<std::size_t>(locals.front())];
       for (std::size_t i = 1; i < locals.size(); ++i) {
         double& begin = begins_[static_cast<std::size_t>(locals[i])];
-        const double written = cores_.end(locals[i], begin, shared.fused_us + shared.line_us);
+        const double written = waiting_.end(locals[i], begin, shared.fused_us + shared.line_us);
         us = std::max(us, written + shared.flag_us);
         begin = written;
       }
       if (locals.size() > 1)
-        us = cores_.end(locals.front(), us, line_us * static_cast<double>(locals.size() - 1));
+        us = waiting_.end(locals.front(), us, line_us * static_cast<double>(locals.size() - 1));
       double& first = begins_[static_cast<std::size_t>(locals.front())];
       if (schedule.is_on_agent(static_cast<int>(node))) {
-        first = cores_.end(locals.front(), us, machine_.agent->ring_us);
+        first = waiting_.end(locals.front(), us, machine_.agent->ring_us);
         agent_begins_[node] = first + machine_.agent->start_us;
       } else {
         first = agent_begins_[node] = us;
@@ -187,7 +190,7 @@ class Hosts {
         if (is_computing_meanwhile()) own = cores_.end(rank, own, options_.compute_us);
         const double seen = std::max(own, there + (is_first ? 0 : shared.flag_us.value));
         const bool is_needing = needing_ < 0 || needing_ == rank || !is_on_agent;
-        end = is_needing ? cores_.end(rank, seen, is_first ? 0 : shared.line_us.value) : own;
+        end = is_needing ? waiting_.end(rank, seen, is_first ? 0 : shared.line_us.value) : own;
       }
     }
   }
@@ -219,7 +222,10 @@ class Hosts {
   const Machine& machine_;
   const SimulateOptions& options_;
   std::int64_t bytes_;
-  Cores cores_, agents_;
+  // Hosts that compute or run the schedule; and those that hand over to agents and wait, which meet a share
+  // of the detours.
+  Cores cores_, waiting_;
+  Cores agents_;
   std::vector<double> begins_, ends_;              // by rank
   std::vector<double> agent_begins_, agent_ends_;  // by node
   double begin_ = 0;                               // of the call, where all begin together

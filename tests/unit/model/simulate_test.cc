@@ -97,8 +97,9 @@ TEST(Replay, IsTheEventsWithoutNoise) {
   EXPECT_GT(replayed, 100);
 }
 
-// The same detours meet both. Where the program fixes the order of work, call by call the same comes out.
-TEST(Replay, IsTheEventsWithNoiseWhereTheOrderIsFixed) {
+// The same detours meet both. Call by call the same comes out where messages come in the order of the quiet
+// call; with many ranks some overtake others.
+TEST(Replay, IsTheEventsWithNoiseWhereTheOrderIsTheSame) {
   SimulateOptions options;
   options.calls = 300;
   options.noise = {{.kind = NoiseKind::exponential, .rate_hz = 500, .mean_us = 30}};
@@ -112,6 +113,8 @@ TEST(Replay, IsTheEventsWithNoiseWhereTheOrderIsFixed) {
     ASSERT_EQ(replay.us.size(), events.us.size());
     EXPECT_EQ(replay.by_events, "");
     EXPECT_NEAR(mean(replay.us), mean(events.us), 0.02 * mean(events.us)) << ranks;
+    for (std::size_t call = 0; ranks <= 8 && call < events.us.size(); ++call)
+      EXPECT_NEAR(replay.us[call], events.us[call], 1e-6) << ranks << " ranks, call " << call;
   }
 }
 
@@ -155,6 +158,26 @@ TEST(Agents, ComputingHidesTheirCalls) {
   const double hidden = mean(simulate(tree, problem, 4, machine, options).us);
   EXPECT_GT(alone, 20);
   EXPECT_LT(hidden, 0.1 * alone);
+}
+
+// A share of the detours meets hosts that wait for their agents; all of them meet a host that computes.
+TEST(Agents, HostsThatComputeMeetAllDetours) {
+  const Machine machine = *find_built_in("quadrics-alc");
+  const schedule::Problem problem = problem_on(Operation::allreduce, "2x2");
+  const Candidate tree = candidate_of(Operation::allreduce, "reduce_bcast");
+  SimulateOptions options{.calls = 300, .has_agents = true, .compute_us = 10'000, .is_together = false};
+  for (const bool is_overlapped : {false, true}) {
+    options.is_overlapped = is_overlapped;
+    options.noise = {};
+    const double quiet = mean(simulate(tree, problem, 8, machine, options).us);
+    // One of 1 ms for each 10 ms of work, and a call is over with the last of four ranks.
+    options.noise = {{.kind = NoiseKind::fixed, .rate_hz = 100, .mean_us = 1000, .waiting_share = 0.01}};
+    EXPECT_GT(mean(simulate(tree, problem, 8, machine, options).us), quiet + 1000) << is_overlapped;
+    // While the ranks do nothing but wait they meet few.
+    options.compute_us = 0;
+    EXPECT_LT(mean(simulate(tree, problem, 8, machine, options).us), quiet + 100) << is_overlapped;
+    options.compute_us = 10'000;
+  }
 }
 
 TEST(Agents, MachinesWithoutThemSaySo) {

@@ -51,7 +51,6 @@ NOT_RUN = {
     ),
     "it takes an hour; what it starts is tested by test_simgrid.py": (
         "make simulate",
-        'make simulate SIMULATE="--platforms torus --ranks 64 --operations allreduce"',
         'make simulate SIMULATE="--platforms fat-tree --ranks 1024 --operations barrier,allreduce,bcast --sizes 8 --selectors ompi,mpich"',
     ),
     "it takes minutes to hours; what it starts is tested by test_suites.py": (

@@ -130,6 +130,14 @@ def test_requests_that_come_to_the_mpi_past_unisono(mpi: Mpi, runner: Runner, se
 
 
 @pytest.mark.in_turns(2)
+def test_memory_that_runs_out(mpi: Mpi, runner: Runner):
+    """The job ends with a message, also where nobody can be told of an error."""
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "message_memory.c")], NODE)
+    assert result.status != 0 and not result.is_timed_out, str(result)
+    assert "there is no memory left" in result.errors, str(result)
+
+
+@pytest.mark.in_turns(2)
 @BOTH
 def test_profilers_see_messages_that_are_carried(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
     """They stand between the program and Unisono, by the names that MPI has for them."""

@@ -72,7 +72,7 @@ template <class Taken, class Plain, class Count, class Place>
 int refuse_taken([[maybe_unused]] const Taken& receive_taken, [[maybe_unused]] const Plain& receive,
                  void* buffer, Count count, MPI_Datatype type, MPI_Message message, Place* told) {
   const runtime::MessageRequest* holder = request_of(message);
-  if (holder->is_free) return raise_on(MPI_COMM_WORLD, MPI_ERR_REQUEST);
+  if (!holder->is_taken()) return raise_on(MPI_COMM_WORLD, MPI_ERR_REQUEST);
 #if defined(UNISONO_FAMILY_OPENMPI)
   auto comm = narrow<MPI_Comm>(holder->callers.comm);
   if (own_comm(comm) == nullptr) comm = MPI_COMM_SELF;  // the program has freed it
@@ -94,7 +94,7 @@ int receive_taken(void* buffer, Count count, MPI_Datatype type, MPI_Message* mes
   if (!is_on() || message == nullptr || !is_own(*message))
     return call_host(pmpi.mrecv, buffer, count, type, message, status);
   runtime::MessageRequest* holder = request_of(*message);
-  if (holder->is_free || is_missing(status) || !describe_data(buffer, count, type, &data))
+  if (!holder->is_taken() || is_missing(status) || !describe_data(buffer, count, type, &data))
     return refuse_taken(pmpi.mrecv, pmpi.recv, buffer, count, type, *message, status);
   const auto comm = narrow<MPI_Comm>(holder->callers.comm);
   runtime::MessageRequest request;
@@ -113,7 +113,7 @@ int start_receive_taken(void* buffer, Count count, MPI_Datatype type, MPI_Messag
     return call_host(pmpi.imrecv, buffer, count, type, message, handle);
   // The message's holder becomes the receive.
   runtime::MessageRequest* request = request_of(*message);
-  if (request->is_free || handle == nullptr || !describe_data(buffer, count, type, &data))
+  if (!request->is_taken() || handle == nullptr || !describe_data(buffer, count, type, &data))
     return refuse_taken(pmpi.imrecv, pmpi.irecv, buffer, count, type, *message, handle);
   const auto comm = narrow<MPI_Comm>(request->callers.comm);
   if (!begin_receive_of(request, static_cast<runtime::WaitingMessage*>(request->callers.buffer), comm, data))

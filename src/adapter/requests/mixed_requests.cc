@@ -35,7 +35,7 @@ int end_one(MPI_Request* request, MPI_Status* status) {
 // Waits for one of ours.
 int wait(MPI_Request* request, MPI_Status* status, Ended* ended) {
   MessageRequest* own = request_of(*request);
-  if (own->is_free) return raise_on(MPI_COMM_WORLD, MPI_ERR_REQUEST);
+  if (!own->is_taken()) return raise_on(MPI_COMM_WORLD, MPI_ERR_REQUEST);
   if (is_inactive(own)) {
     set_empty_status(status);
     return MPI_SUCCESS;

@@ -44,7 +44,9 @@ struct alignas(64) MessageRequest {
   bool is_abandoned = false;        // nobody waits for it (MPI_Request_free)
   bool is_synchronous = false;      // a send that is over once its receive is known
   bool is_being_cancelled = false;  // a send whose receiver was asked
-  bool is_free = false;             // its place is nobody's
+  // Of a request of the table; zeros, of memory that nothing is in, are a blank place.
+  enum class Place : std::uint8_t { blank, free, taken };
+  Place place = Place::free;
   bool is_left = false;             // a send whose data was copied: its caller's part is over
   int peer = -1;                    // rank of the node, or one behind them (EndpointOptions)
   matching::Envelope envelope{};    // as it was asked for; of a receive that has matched: the message's
@@ -55,6 +57,7 @@ struct alignas(64) MessageRequest {
   std::uint64_t peer_request = 0;   // of a long message: what its other end calls it
   CallersPart callers;
 
+  bool is_taken() const { return place == Place::taken; }
   bool is_truncated() const { return message_bytes > bytes; }
   // Without a lock: where it is true all of the message is there.
   bool is_done_by_now() const { return __atomic_load_n(&is_done, __ATOMIC_ACQUIRE); }

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from harness import Runner, compile_program
-from mpis import Mpi
+from harness import Runner, compile_program, installed
+from mpis import BY_NAME, Mpi
 from test_device_memory import KINDS, fake_gpu
 
 NODE = {"UNISONO_MESSAGES": "node"}
@@ -135,6 +135,20 @@ def test_memory_that_runs_out(mpi: Mpi, runner: Runner):
     result = runner.unisono(mpi, 2, [compile_program(mpi, "message_memory.c")], NODE)
     assert result.status != 0 and not result.is_timed_out, str(result)
     assert "there is no memory left" in result.errors, str(result)
+
+
+@BOTH
+def test_communicators_that_are_revoked(
+    request: pytest.FixtureRequest, runner: Runner, settings: Mapping[str, str]
+):
+    """Receives and probes that wait there end with Open MPI's error, also those that hang natively."""
+    mpi = installed(BY_NAME["openmpi5"], request.config)
+    program = compile_program(mpi, "message_revoked.c")
+    natively = runner.run(mpi, 2, [program, "blocking", "others"]).check().output
+    assert natively.endswith("OK\n") and natively.count(": class 77, 1 times\n") == 3, natively
+    output = runner.unisono(mpi, 2, [program], settings).check().output
+    assert output.startswith(natively.removesuffix("OK\n")) and output.endswith("OK\n"), output
+    assert output.count(": class 77") == output.count("\n") - 1 == 11, output
 
 
 @pytest.mark.in_turns(2)

@@ -136,16 +136,11 @@ int MpiHost::comm_split(host::Comm parent, int color, int key, host::Comm* creat
   return error == MPI_SUCCESS ? adopt(parent, comm, created) : error;
 }
 
-namespace {
-
-// Calls of such a communicator may never end on Open MPI 5, also those that have begun before.
 bool is_revoked(MPI_Comm comm) {
   int is = 0;
   return comm != MPI_COMM_NULL && pmpi.Comm_is_revoked != nullptr &&
          pmpi.Comm_is_revoked(comm, &is) == MPI_SUCCESS && is != 0;
 }
-
-}  // namespace
 
 // Waits for a call that was started, unless `comm` is revoked: the request is left then. Between its looks it
 // gives the core away: where ranks share cores, a host that waits without that spends a time slice of the

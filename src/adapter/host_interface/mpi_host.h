@@ -105,6 +105,9 @@ class MpiHost final : public host::Host {
 // callbacks' errors some hosts return the last one alone: none of ours may come behind the program's.)
 void detach_free_callbacks(MPI_Comm comm);
 
+// Calls of such a communicator may never end on Open MPI 5, also those that have begun before.
+bool is_revoked(MPI_Comm comm);
+
 // "Open MPI 5.0.11" out of what MPI_Get_library_version says.
 std::string short_library_name(const std::string& version);
 

@@ -9,6 +9,7 @@
 #include "adapter/below/nesting.h"
 #include "adapter/messages/attached_buffers.h"
 #include "adapter/messages/message_arguments.h"
+#include "adapter/messages/revoked.h"
 #include "runtime/runtime.h"
 
 namespace unisono::adapter::messages {
@@ -226,8 +227,9 @@ int wait_for(MessageRequest* request) {
     layer->wait_until(
         [&]() UNISONO_NOT_CHECKED {
           if (is_over(request)) return true;
-          if (request->kind != MessageRequest::Kind::send || ++looks != looks_before_buffering) return false;
-          looks = 0;
+          if (++looks % looks_before_buffering != 0) return false;
+          end_if_revoked(request);
+          if (request->kind != MessageRequest::Kind::send) return is_over(request);
           layer->endpoint().buffer_held_back();
           const bool is_of_table = layer->endpoint().requests().has(request);
           if (is_of_table && request->callers.form == Form::once) layer->endpoint().leave(request);

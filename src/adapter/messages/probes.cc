@@ -4,6 +4,7 @@
 #include "adapter/messages/message_arguments.h"
 #include "adapter/messages/message_calls.h"
 #include "adapter/messages/own_requests.h"
+#include "adapter/messages/revoked.h"
 
 namespace unisono::adapter::messages {
 namespace {
@@ -41,10 +42,12 @@ bool look_once(Look look) {
 
 template <class Look>
 int look_until_there(MPI_Comm comm, Look look) {
-  return unless_peer_is_lost(comm, [&] {
+  bool is_comm_revoked = false;
+  const int lost = unless_peer_is_lost(comm, [&] {
     const Nested nested;
-    layer->wait_until(look);
+    layer->wait_until([&] { return look() || (is_comm_revoked = is_revoked_by_now(comm)); });
   });
+  return is_comm_revoked ? raise_revoked(comm) : lost;
 }
 
 int probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
@@ -67,6 +70,7 @@ int iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
     found = seen(layer->endpoint().probe(own->context, own_source(from), own_tag(tag)));
     return found.is_there;
   });
+  if (*flag == 0 && is_revoked_by_now(comm)) return raise_revoked(comm);
   if (*flag != 0) tell(found, status);
   return MPI_SUCCESS;
 }
@@ -112,7 +116,7 @@ int improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, M
   });
   if (*flag == 0) {
     *message = MPI_MESSAGE_NULL;
-    return MPI_SUCCESS;
+    return is_revoked_by_now(comm) ? raise_revoked(comm) : MPI_SUCCESS;
   }
   int error = MPI_SUCCESS;
   runtime::MessageRequest* holder = new_holder(*own, &error);

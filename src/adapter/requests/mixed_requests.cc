@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "adapter/below/nesting.h"
+#include "adapter/messages/revoked.h"
 #include "adapter/requests/fair_order.h"
 #include "adapter/requests/requests.h"
 
@@ -63,6 +64,19 @@ struct HostPart {
   std::vector<MPI_Request> requests;
 };
 
+// Under the lock.
+void end_revoked(int count, const MPI_Request* requests) {
+  for (int i = 0; i < count; ++i) {
+    if (is_active_own(requests[i])) end_if_revoked(request_of(requests[i]));
+  }
+}
+
+void end_if_revoked_by_now(MPI_Request request) {
+  if (!is_time_to_ask_whether_revoked()) return;
+  const BiasedGuard guard(layer->lock());
+  end_revoked(1, &request);
+}
+
 // Which of ours are over now, from place `begin` on, and round to the one in front of it.
 template <class Take>
 void look_at_own(int count, const MPI_Request* requests, Take take, int begin = 0) {
@@ -72,6 +86,7 @@ void look_at_own(int count, const MPI_Request* requests, Take take, int begin = 
     const int i = k < count - begin ? begin + k : begin + k - count;
     if (is_active_own(requests[i]) && is_over(request_of(requests[i])) && !take(i)) break;
   }
+  if (is_time_to_ask_whether_revoked()) end_revoked(count, requests);
   layer->look_after_unfinished();
 }
 
@@ -203,6 +218,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   }
   *flag = is_over_by_now(own) ? 1 : 0;
   if (*flag == 0) {
+    end_if_revoked_by_now(*request);
     let_others_go_on_now_and_then();
     return MPI_SUCCESS;
   }
@@ -219,6 +235,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   }
   *flag = is_over_by_now(own) ? 1 : 0;
   if (*flag == 0) {
+    end_if_revoked_by_now(request);
     let_others_go_on_now_and_then();
   } else {
     settle(own, status);  // an error is told when the request is completed

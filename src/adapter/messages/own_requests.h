@@ -61,7 +61,7 @@ int unless_peer_is_lost(MPI_Comm comm, Wait wait) {
 inline bool is_over(const runtime::MessageRequest* request) {
   const runtime::MessageRequest* beside = request->callers.beside;
   if (request->is_left) return true;
-  return request->is_done_by_now() && (beside == nullptr || beside->is_done_by_now());
+  return request->is_done_by_now() && (beside == nullptr || beside->is_left || beside->is_done_by_now());
 }
 // Waits until `has_ended` says so, which takes no lock for long.
 template <class HasEnded>
@@ -95,13 +95,20 @@ class Ended {
   std::size_t count_ = 0;
 };
 
+// After so many looks at what has not ended its sends are to end without their receivers, where the MPI's own
+// would: programs may rely on that however they wait.
+inline constexpr unsigned looks_before_sends_end = 256;
+// Of all of ours among them.
+void let_sends_end(int count, const MPI_Request* requests);
+
 // Waits until it is over. A peer that has died ends the wait: its error is returned.
 int wait_for(runtime::MessageRequest* request);
 // Of a send of the table, which ends.
 int finish_send(runtime::MessageRequest* request);
 bool is_over_by_now(runtime::MessageRequest* request);
-// Of a call that asks and does not wait: the MPI, and Unisono's other work, go on at some of them.
-void let_others_go_on_now_and_then();
+// Of a call that asks and does not wait: the MPI, and Unisono's other work, go on at some of them, and the
+// sends among what it has asked for in vain.
+void let_others_go_on_now_and_then(int count = 0, const MPI_Request* requests = nullptr);
 // Of one that is done: its data is where it belongs, its status is told. Returns the error of the message,
 // for which no handler was called yet.
 int settle(runtime::MessageRequest* request, MPI_Status* status);

@@ -16,7 +16,7 @@ constexpr int revoked = MPI_ERR_COMM;
 
 bool is_time_to_ask_whether_revoked() {
   static thread_local unsigned looks = 0;
-  constexpr unsigned looks_between = 64;
+  constexpr unsigned looks_between = 61;  // a prime: of requests that are asked for in turn each comes
   return pmpi.Comm_is_revoked != nullptr && ++looks % looks_between == 0;
 }
 

@@ -90,10 +90,11 @@ void look_at_own(int count, const MPI_Request* requests, Take take, int begin = 
   layer->look_after_unfinished();
 }
 
-// A look at the MPI's costs more than one at ours.
-class HostTurn {
+// What a wait does at some of its looks alone. A look at the MPI's requests costs more than one at ours.
+class Turns {
  public:
-  bool is_due() { return looks_++ % looks_per_turn == 0; }
+  bool is_hosts() { return looks_++ % looks_per_turn == 0; }
+  bool is_of_sends() const { return looks_ % looks_before_sends_end == 0; }
 
  private:
   static constexpr unsigned looks_per_turn = 32;
@@ -219,7 +220,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   *flag = is_over_by_now(own) ? 1 : 0;
   if (*flag == 0) {
     end_if_revoked_by_now(*request);
-    let_others_go_on_now_and_then();
+    let_others_go_on_now_and_then(1, request);
     return MPI_SUCCESS;
   }
   return end_one(request, status);
@@ -236,7 +237,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   *flag = is_over_by_now(own) ? 1 : 0;
   if (*flag == 0) {
     end_if_revoked_by_now(request);
-    let_others_go_on_now_and_then();
+    let_others_go_on_now_and_then(1, &request);
   } else {
     settle(own, status);  // an error is told when the request is completed
   }
@@ -275,7 +276,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   look_at_own(count, requests, [&](int) { return ++over, true; });
   HostPart host(count, requests);
   if (over != own) {
-    let_others_go_on_now_and_then();
+    let_others_go_on_now_and_then(count, requests);
     return MPI_SUCCESS;
   }
   std::vector<MPI_Status> of_host(host.requests.size());
@@ -313,7 +314,7 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (is_any_missing(status, index)) return pmpi.Waitany(1, &nothing, index, status);
   HostPart host(count, requests);
-  HostTurn turn;
+  Turns turns;
   int error = MPI_SUCCESS;
   *index = MPI_UNDEFINED;
   if (!is_any_active(count, requests, host)) {
@@ -321,8 +322,11 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
     set_empty_status(status);
     return MPI_SUCCESS;
   }
-  const int lost =
-      wait_until_so([&] { return find_any(count, requests, &host, turn.is_due(), index, status, &error); });
+  const int lost = wait_until_so([&] {
+    if (find_any(count, requests, &host, turns.is_hosts(), index, status, &error)) return true;
+    if (turns.is_of_sends()) let_sends_end(count, requests);
+    return false;
+  });
   return lost != MPI_SUCCESS ? lost : error;
 }
 
@@ -339,7 +343,7 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
   }
   if (find_any(count, requests, &host, true, index, status, &error)) return error;
   *flag = 0;
-  let_others_go_on_now_and_then();
+  let_others_go_on_now_and_then(count, requests);
   return MPI_SUCCESS;
 }
 
@@ -347,13 +351,14 @@ int waitsome(int count, MPI_Request* requests, int* completed_count, int* comple
   if (is_any_missing(statuses, completed_count, completed))
     return pmpi.Waitsome(1, &nothing, completed_count, completed, statuses);
   HostPart host(count, requests);
-  HostTurn turn;
+  Turns turns;
   int error = MPI_SUCCESS;
   *completed_count = MPI_UNDEFINED;
   const int lost = wait_until_so([&] {
     if (!is_any_active(count, requests, host)) return true;
-    const int taken = take_some(count, requests, &host, turn.is_due(), completed, statuses, &error);
+    const int taken = take_some(count, requests, &host, turns.is_hosts(), completed, statuses, &error);
     if (taken != 0) *completed_count = taken;
+    if (turns.is_of_sends()) let_sends_end(count, requests);
     return taken != 0 || error != MPI_SUCCESS;
   });
   return lost != MPI_SUCCESS ? lost : error;
@@ -368,7 +373,7 @@ int testsome(int count, MPI_Request* requests, int* completed_count, int* comple
   const int taken = take_some(count, requests, &host, true, completed, statuses, &error);
   const bool is_any_left = is_any && (taken != 0 || is_any_active(count, requests, host));
   *completed_count = is_any_left ? taken : MPI_UNDEFINED;
-  if (taken == 0) let_others_go_on_now_and_then();
+  if (taken == 0) let_others_go_on_now_and_then(count, requests);
   return error;
 }
 

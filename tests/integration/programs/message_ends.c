@@ -122,6 +122,122 @@ static void sends_before_receives(void) {
   free(in);
 }
 
+// Completes all of them by this function alone; those that have one request by one after the other, in turn.
+enum {
+  by_wait,
+  by_waitall,
+  by_waitany,
+  by_waitsome,
+  by_test,
+  by_testall,
+  by_testany,
+  by_testsome,
+  by_status,
+  ways
+};
+static void complete(int way, int count, MPI_Request* requests) {
+  int* places = malloc((size_t)count * sizeof(int));
+  for (int over = 0; over < count;) {
+    int flag = 0, found = 0;
+    switch (way) {
+      case by_wait:
+        MPI_Wait(&requests[over], MPI_STATUS_IGNORE);
+        found = 1;
+        break;
+      case by_waitall:
+        MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+        found = count;
+        break;
+      case by_waitany:
+        MPI_Waitany(count, requests, &places[0], MPI_STATUS_IGNORE);
+        found = 1;
+        break;
+      case by_waitsome:
+        MPI_Waitsome(count, requests, &found, places, MPI_STATUSES_IGNORE);
+        break;
+      case by_testall:
+        MPI_Testall(count, requests, &flag, MPI_STATUSES_IGNORE);
+        found = flag ? count : 0;
+        break;
+      case by_testany:
+        MPI_Testany(count, requests, &places[0], &flag, MPI_STATUS_IGNORE);
+        found = flag;
+        break;
+      case by_testsome:
+        MPI_Testsome(count, requests, &found, places, MPI_STATUSES_IGNORE);
+        break;
+      default:
+        for (int i = 0; i < count; ++i) {
+          if (requests[i] == MPI_REQUEST_NULL) continue;
+          if (way == by_status) MPI_Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE);
+          if (way == by_test || flag) MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+          found += flag ? 1 : 0;
+        }
+    }
+    over += found;
+  }
+  free(places);
+}
+
+// The same of many sends, however the program waits, while their receiver is in the MPI itself, which nobody
+// has asked for anything. PMPI_Barrier is never Unisono's.
+static void sends_end_by_all_functions(void) {
+  enum { many = 1500 };
+  const int most = most_sent_at_once();
+  const int sends = rank % 2 == 0 && rank + 1 < size, receives = rank % 2 == 1;
+  unsigned char* data = malloc((size_t)most);
+  int numbers[many];
+  for (int way = 0; way < ways; ++way) {
+    if (sends) {
+      MPI_Request requests[many + 1];
+      for (int i = 0; i < many; ++i) {
+        numbers[i] = way * many + i;
+        MPI_Isend(&numbers[i], 1, MPI_INT, rank + 1, 43, MPI_COMM_WORLD, &requests[i]);
+      }
+      fill(data, most, way);
+      MPI_Isend(data, most, MPI_BYTE, rank + 1, 44, MPI_COMM_WORLD, &requests[many]);
+      complete(way, many + 1, requests);
+      memset(data, 0, (size_t)most);
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; receives && i < many; ++i) {
+      int got = -1;
+      MPI_Recv(&got, 1, MPI_INT, rank - 1, 43, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(got == way * many + i);
+    }
+    if (receives) {
+      MPI_Recv(data, most, MPI_BYTE, rank - 1, 44, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(is_filled(data, most, way));
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);
+  }
+#if MPI_VERSION >= 4
+  // The send of MPI_Isendrecv too: what it receives has come.
+  int out[many] = {0}, in[many] = {0};
+  if (receives) {
+    for (int i = 0; i < many; ++i) MPI_Send(&i, 1, MPI_INT, rank - 1, 45, MPI_COMM_WORLD);
+  }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (sends) {
+    MPI_Request requests[many];
+    for (int i = 0; i < many; ++i) {
+      out[i] = i;
+      MPI_Isendrecv(&out[i], 1, MPI_INT, rank + 1, 46, &in[i], 1, MPI_INT, rank + 1, 45, MPI_COMM_WORLD,
+                    &requests[i]);
+    }
+    MPI_Waitall(many, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < many; ++i) CHECK(in[i] == i);
+  }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; receives && i < many; ++i) {
+    int got = -1;
+    MPI_Recv(&got, 1, MPI_INT, rank - 1, 46, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(got == i);
+  }
+#endif
+  free(data);
+}
+
 // The copy of a handle whose request is over: an error, and no other request pays for it.
 static void stale(void) {
   int value = 0, others[2];
@@ -199,6 +315,7 @@ int main(int argc, char** argv) {
   static const struct Section sections[] = {{"cancelled_sends", cancelled_sends},
                                             {"buffered_behind_none", buffered_behind_none},
                                             {"sends_before_receives", sends_before_receives},
+                                            {"sends_end_by_all_functions", sends_end_by_all_functions},
                                             {"stale", stale},
                                             {"attributes", attributes},
                                             {"probed_and_freed", probed_and_freed},

@@ -164,7 +164,8 @@ void Endpoint::send_to_self(MessageRequest* request, bool waits) {
 }
 
 // Where its data does not go with the item both start together: the receiver then asks for nothing, but where
-// it has too much already.
+// it has too much already. Not before the item, though: a host that searches among all that has come would
+// find thousands of messages in front of each item.
 void Endpoint::send_to_far(MessageRequest* request, bool waits) {
   const int peer = request->peer;
   const auto item = [&](ItemKind kind) {
@@ -174,10 +175,8 @@ void Endpoint::send_to_far(MessageRequest* request, bool waits) {
     return write(peer, {item(ItemKind::long_message), data_of(number_of(request)), nullptr});
   if (!waits && request->bytes <= HostLink::most_bytes)
     return write(peer, {item(ItemKind::short_message), {}, request});
-  const int tag = options_.moves->take_tag(rank_of_far(peer));
-  write(peer, {item(ItemKind::hosts_message), data_of(static_cast<std::uint64_t>(tag)), nullptr});
-  request->peer_request = static_cast<std::uint64_t>(tag);
-  options_.moves->send(rank_of_far(peer), request, tag, waits);
+  request->peer_request = static_cast<std::uint64_t>(options_.moves->take_tag(rank_of_far(peer)));
+  write(peer, {item(ItemKind::hosts_message), data_of(request->peer_request), nullptr, request});
 }
 
 void Endpoint::send_asked_for_to_far(MessageRequest* request) {
@@ -202,6 +201,9 @@ bool Endpoint::try_write_far(int peer, const Outgoing& out) {
   } else {
     options_.link->write(rank_of_far(peer), out.item, out.data.data(), out.data.size());
   }
+  if (MessageRequest* request = out.by_host; request != nullptr)
+    options_.moves->send(rank_of_far(peer), request, static_cast<int>(request->peer_request),
+                         request->is_synchronous);
   return true;
 }
 

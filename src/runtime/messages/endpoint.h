@@ -135,6 +135,7 @@ class Endpoint {
     shm::RingItem item{};
     std::vector<std::byte> data;      // with the item
     MessageRequest* eager = nullptr;  // whose data goes with it, by the arena if it is long; it is done then
+    MessageRequest* by_host = nullptr;  // whose data the host carries beside it, from then on
   };
   // A message of which some pieces are still to come: where they go. Nowhere: nobody can ask for it any more.
   struct Incoming {

@@ -41,6 +41,7 @@ bool Endpoint::take_back(MessageRequest* request) {
   const std::vector<std::byte> of_long = data_of(number_of(request));
   const auto found = std::ranges::find_if(held_back, [&](const Outgoing& out) {
     if (out.eager != nullptr) return out.eager == request && request->moved == 0;
+    if (out.by_host != nullptr) return out.by_host == request;
     return kind_of(out.item) == ItemKind::long_message && out.data == of_long;
   });
   if (found == held_back.end()) return false;

@@ -2,6 +2,8 @@
 #include "runtime/messages/host_moves.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <string>
 
 #include "base/log.h"
@@ -32,34 +34,35 @@ int HostMoves::take_tag(int rank) {
   return tag;
 }
 
-HostMoves::Move& HostMoves::add(MessageRequest* request) {
-  of_host_.emplace_back();
-  completed_.emplace_back();
-  Move& move = moves_.emplace_back();
-  move.request = request;
-  return move;
+host::Request* HostMoves::add(Move move) {
+  if (blocks_.empty() || blocks_.back().moves.size() == Block::most) blocks_.emplace_back();
+  Block& block = blocks_.back();
+  block.moves.push_back(std::move(move));
+  return &block.of_host.emplace_back();
 }
 
 void HostMoves::send(int rank, MessageRequest* request, int tag, bool waits) {
-  add(request);
-  host::Request* started = &of_host_.back();
+  host::Request* started = add({.request = request});
   check_host(host_, waits ? host_.issend(request->buffer, request->bytes, rank, tag, comm_, started)
                           : host_.isend(request->buffer, request->bytes, rank, tag, comm_, started));
 }
 
 void HostMoves::fetch(int rank, MessageRequest* request, int tag) {
-  Move& move = add(request);
+  Move move = {.request = request};
   void* into = request->buffer;
   if (request->is_truncated()) {
     move.all = std::make_unique_for_overwrite<std::byte[]>(request->message_bytes);
     into = move.all.get();
   }
-  check_host(host_, host_.irecv(into, request->message_bytes, rank, tag, comm_, &of_host_.back()));
+  check_host(host_, host_.irecv(into, request->message_bytes, rank, tag, comm_, add(std::move(move))));
 }
 
 HostMoves::Move* HostMoves::move_of(const MessageRequest* request) {
-  const auto found = std::ranges::find(moves_, request, &Move::request);
-  return found == moves_.end() ? nullptr : &*found;
+  for (Block& block : blocks_) {
+    const auto found = std::ranges::find(block.moves, request, &Move::request);
+    if (found != block.moves.end()) return &*found;
+  }
+  return nullptr;
 }
 
 bool HostMoves::give_up(const MessageRequest* request) {
@@ -84,41 +87,72 @@ bool HostMoves::let_end(const MessageRequest* request) {
 }
 
 void HostMoves::find_ended() {
+  if (std::exchange(needs_look_, false)) return look_at_all();
+  if (find_ended(blocks_.front())) tidy(0);
+  if (blocks_.size() < 2) return;
+  if (in_turn_ >= blocks_.size()) in_turn_ = 1;
+  if (find_ended(blocks_[in_turn_])) {
+    tidy(in_turn_);
+  } else {
+    ++in_turn_;
+  }
+}
+
+bool HostMoves::find_ended(Block& block) {
+  std::array<int, Block::most> completed;
   int count = 0;
-  check_host(host_,
-             host_.test_some(static_cast<int>(moves_.size()), of_host_.data(), &count, completed_.data()));
-  // The MPI names them in any order.
-  std::sort(completed_.begin(), completed_.begin() + count);
+  check_host(host_, host_.test_some(static_cast<int>(block.moves.size()), block.of_host.data(), &count,
+                                    completed.data()));
   for (int i = 0; i < count; ++i) {
-    Move& move = moves_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])];
+    Move& move = block.moves[static_cast<std::size_t>(completed[static_cast<std::size_t>(i)])];
     move.has_moved = true;
     if (move.request != nullptr && move.all != nullptr)
       copy_bytes(move.request->buffer, move.all.get(), move.request->bytes);
-    if (!move.is_kept) ended_.push_back(static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]));
   }
-  if (std::exchange(needs_look_, false)) look_at_all();
+  return count != 0 && take_out_ended(block);
+}
+
+bool HostMoves::take_out_ended(Block& block) {
+  const std::size_t before = block.moves.size();
+  for (std::size_t i = before; i-- > 0;) {
+    Move& move = block.moves[i];
+    if (!move.has_moved || move.is_kept) continue;
+    ended_.push_back(move.request);
+    // What takes its place goes on.
+    move = std::move(block.moves.back());
+    block.of_host[i] = block.of_host.back();
+    block.moves.pop_back();
+    block.of_host.pop_back();
+  }
+  return block.moves.size() != before;
+}
+
+void HostMoves::tidy(std::size_t place) {
+  Block& block = blocks_[place];
+  const auto at = blocks_.begin() + static_cast<std::ptrdiff_t>(place);
+  if (block.moves.empty()) {
+    blocks_.erase(at);
+    return;
+  }
+  if (place + 1 == blocks_.size()) return;
+  Block& next = blocks_[place + 1];
+  if (block.moves.size() + next.moves.size() > Block::most) return;
+  std::ranges::move(next.moves, std::back_inserter(block.moves));
+  std::ranges::copy(next.of_host, std::back_inserter(block.of_host));
+  blocks_.erase(at + 1);
 }
 
 void HostMoves::look_at_all() {
-  ended_.clear();
-  for (std::size_t i = 0; i < moves_.size(); ++i) {
-    Move& move = moves_[i];
-    if (move.request == nullptr && !move.has_moved) {
-      check_host(host_, host_.cancel_receive(&of_host_[i]));
+  for (std::size_t place = blocks_.size(); place-- > 0;) {
+    Block& block = blocks_[place];
+    for (std::size_t i = 0; i < block.moves.size(); ++i) {
+      Move& move = block.moves[i];
+      if (move.request != nullptr || move.has_moved) continue;
+      check_host(host_, host_.cancel_receive(&block.of_host[i]));
       move.has_moved = true;
     }
-    if (move.has_moved && !move.is_kept) ended_.push_back(i);
+    if (take_out_ended(block)) tidy(place);
   }
-}
-
-MessageRequest* HostMoves::take_out(std::size_t place) {
-  MessageRequest* request = moves_[place].request;
-  moves_[place] = std::move(moves_.back());
-  of_host_[place] = of_host_.back();
-  moves_.pop_back();
-  of_host_.pop_back();
-  completed_.pop_back();
-  return request;
 }
 
 }  // namespace unisono::runtime

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -45,18 +46,16 @@ class HostMoves {
   // Calls `finish(request)` for each one whose data has gone or come. True where something has moved.
   template <class Finish>
   bool poll(Finish finish) {
-    if (moves_.empty()) return false;
+    if (blocks_.empty()) return false;
     find_ended();
     const bool has_moved = !ended_.empty();
-    // From the back: what takes an ended one's place is one that goes on.
     for (; !ended_.empty(); ended_.pop_back()) {
-      MessageRequest* request = take_out(ended_.back());
-      if (request != nullptr) finish(request);
+      if (ended_.back() != nullptr) finish(ended_.back());
     }
     return has_moved;
   }
   // Has all moved?
-  bool is_idle() const { return moves_.empty(); }
+  bool is_idle() const { return blocks_.empty(); }
 
  private:
   struct Move {
@@ -66,21 +65,31 @@ class HostMoves {
     bool has_moved = false;             // all of it
   };
 
-  Move& add(MessageRequest* request);
-  // Writes the places of those that are over to ended_, upward.
+  // Those that began together. A look tests the oldest ones, which mostly end first, and one more block in
+  // turn: it costs the same however many are under way.
+  struct Block {
+    static constexpr std::size_t most = 64;
+    std::vector<Move> moves;
+    std::vector<host::Request> of_host;  // of each move
+  };
+  // The place where its start writes the host's request.
+  host::Request* add(Move move);
+  // Takes out of a block what is over, and writes it to ended_.
   void find_ended();
+  bool find_ended(Block& block);
+  bool take_out_ended(Block& block);
+  // Without a block that has nothing, and without two that one can hold.
+  void tidy(std::size_t place);
   // Also what is not the MPI's to tell: those that were given up, and those that were kept when they moved.
   void look_at_all();
-  MessageRequest* take_out(std::size_t place);
   Move* move_of(const MessageRequest* request);
 
   host::Host& host_;
   host::Comm comm_;
   std::vector<int> next_tag_;  // by rank
-  std::vector<Move> moves_;
-  std::vector<host::Request> of_host_;  // of each move
-  std::vector<int> completed_;          // room for their places
-  std::vector<std::size_t> ended_;
+  std::deque<Block> blocks_;   // none of them empty, the oldest first
+  std::size_t in_turn_ = 1;    // the block that is tested next to the oldest one
+  std::vector<MessageRequest*> ended_;
   bool needs_look_ = false;  // at all: one was given up, or may end now
 };
 

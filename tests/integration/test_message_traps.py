@@ -122,7 +122,10 @@ def test_requests_that_come_to_the_mpi_past_unisono(mpi: Mpi, runner: Runner, se
     """As those of a library that is linked with RTLD_DEEPBIND: an error, never a crash."""
     if mpi.is_standard_abi:
         pytest.skip("MPICH 5 looks at no request that it gets by the standard ABI, and crashes")
+    # MPI_Waitall of Open MPI 4 itself stands still where a request has failed before, and threads may call it.
+    may_have_arrays = mpi.name != "openmpi4" or settings["UNISONO_MESSAGES"] != "all"
     command = [compile_program(mpi, "message_leaked.c", flags=["-ldl"])]
+    command += [] if may_have_arrays else ["one_by_one"]
     result = runner.unisono(mpi, 2, command, {**settings, "UNISONO_LOG": "warning"})
     assert result.check().output == "OK\n", str(result)
     if mpi.family.startswith("openmpi"):

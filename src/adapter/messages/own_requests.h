@@ -106,8 +106,8 @@ int wait_for(runtime::MessageRequest* request);
 // Of a send of the table, which ends.
 int finish_send(runtime::MessageRequest* request);
 bool is_over_by_now(runtime::MessageRequest* request);
-// Of a call that asks and does not wait: the MPI, and Unisono's other work, go on at some of them, and the
-// sends among what it has asked for in vain.
+// Of a call that asks and does not wait: at some of them the MPI, and Unisono's other work, go on. So do
+// sends among the requests that it has asked for in vain.
 void let_others_go_on_now_and_then(int count = 0, const MPI_Request* requests = nullptr);
 // Of one that is done: its data is where it belongs, its status is told. Returns the error of the message,
 // for which no handler was called yet.

@@ -26,6 +26,20 @@ def test_what_mpi_promises_of_messages(mpi: Mpi, runner: Runner, ranks: int, pro
     assert result.check().output == "OK\n", str(result)
 
 
+WAYS = ["wait", "waitall", "waitany", "waitsome", "test", "testall", "testany", "testsome", "status"]
+
+
+@pytest.mark.in_turns(9)
+@pytest.mark.parametrize("section", [*(f"ends_by_{way}" for way in WAYS), "ends_of_both_ways"])
+@pytest.mark.parametrize("settings", [CARRIED, {**ALL_CARRIED, "UNISONO_NODES": "1,1"}], ids=["node", "all"])
+def test_sends_end_without_their_receivers(
+    mpi: Mpi, runner: Runner, settings: Mapping[str, str], section: str
+):
+    """A receiver that was never asked for anything has no thread that takes in what has come."""
+    command = [compile_program(mpi, "message_ends.c"), section]
+    assert runner.unisono(mpi, 2, command, settings, timeout=30).check().output == "OK\n"
+
+
 @pytest.mark.in_turns(6)
 @pytest.mark.parametrize("carrier", ["mpi", "memory", "auto"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])

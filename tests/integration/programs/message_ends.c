@@ -181,38 +181,69 @@ static void complete(int way, int count, MPI_Request* requests) {
 
 // The same of many sends, however the program waits, while their receiver is in the MPI itself, which nobody
 // has asked for anything. PMPI_Barrier is never Unisono's.
-static void sends_end_by_all_functions(void) {
+static void sends_end(int way) {
   enum { many = 1500 };
   const int most = most_sent_at_once();
   const int sends = rank % 2 == 0 && rank + 1 < size, receives = rank % 2 == 1;
   unsigned char* data = malloc((size_t)most);
   int numbers[many];
-  for (int way = 0; way < ways; ++way) {
-    if (sends) {
-      MPI_Request requests[many + 1];
-      for (int i = 0; i < many; ++i) {
-        numbers[i] = way * many + i;
-        MPI_Isend(&numbers[i], 1, MPI_INT, rank + 1, 43, MPI_COMM_WORLD, &requests[i]);
-      }
-      fill(data, most, way);
-      MPI_Isend(data, most, MPI_BYTE, rank + 1, 44, MPI_COMM_WORLD, &requests[many]);
-      complete(way, many + 1, requests);
-      memset(data, 0, (size_t)most);
+  if (sends) {
+    MPI_Request requests[many + 1];
+    for (int i = 0; i < many; ++i) {
+      numbers[i] = way * many + i;
+      MPI_Isend(&numbers[i], 1, MPI_INT, rank + 1, 43, MPI_COMM_WORLD, &requests[i]);
     }
-    PMPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; receives && i < many; ++i) {
-      int got = -1;
-      MPI_Recv(&got, 1, MPI_INT, rank - 1, 43, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      CHECK(got == way * many + i);
-    }
-    if (receives) {
-      MPI_Recv(data, most, MPI_BYTE, rank - 1, 44, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      CHECK(is_filled(data, most, way));
-    }
-    PMPI_Barrier(MPI_COMM_WORLD);
+    fill(data, most, way);
+    MPI_Isend(data, most, MPI_BYTE, rank + 1, 44, MPI_COMM_WORLD, &requests[many]);
+    complete(way, many + 1, requests);
+    memset(data, 0, (size_t)most);
   }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; receives && i < many; ++i) {
+    int got = -1;
+    MPI_Recv(&got, 1, MPI_INT, rank - 1, 43, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(got == way * many + i);
+  }
+  if (receives) {
+    MPI_Recv(data, most, MPI_BYTE, rank - 1, 44, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(is_filled(data, most, way));
+  }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  free(data);
+}
+static void ends_by_wait(void) {
+  sends_end(by_wait);
+}
+static void ends_by_waitall(void) {
+  sends_end(by_waitall);
+}
+static void ends_by_waitany(void) {
+  sends_end(by_waitany);
+}
+static void ends_by_waitsome(void) {
+  sends_end(by_waitsome);
+}
+static void ends_by_test(void) {
+  sends_end(by_test);
+}
+static void ends_by_testall(void) {
+  sends_end(by_testall);
+}
+static void ends_by_testany(void) {
+  sends_end(by_testany);
+}
+static void ends_by_testsome(void) {
+  sends_end(by_testsome);
+}
+static void ends_by_status(void) {
+  sends_end(by_status);
+}
+
+// The send of MPI_Isendrecv too: what it receives has come.
+static void ends_of_both_ways(void) {
 #if MPI_VERSION >= 4
-  // The send of MPI_Isendrecv too: what it receives has come.
+  enum { many = 1500 };
+  const int sends = rank % 2 == 0 && rank + 1 < size, receives = rank % 2 == 1;
   int out[many] = {0}, in[many] = {0};
   if (receives) {
     for (int i = 0; i < many; ++i) MPI_Send(&i, 1, MPI_INT, rank - 1, 45, MPI_COMM_WORLD);
@@ -235,7 +266,6 @@ static void sends_end_by_all_functions(void) {
     CHECK(got == i);
   }
 #endif
-  free(data);
 }
 
 // The copy of a handle whose request is over: an error, and no other request pays for it.
@@ -315,7 +345,16 @@ int main(int argc, char** argv) {
   static const struct Section sections[] = {{"cancelled_sends", cancelled_sends},
                                             {"buffered_behind_none", buffered_behind_none},
                                             {"sends_before_receives", sends_before_receives},
-                                            {"sends_end_by_all_functions", sends_end_by_all_functions},
+                                            {"ends_by_wait", ends_by_wait},
+                                            {"ends_by_waitall", ends_by_waitall},
+                                            {"ends_by_waitany", ends_by_waitany},
+                                            {"ends_by_waitsome", ends_by_waitsome},
+                                            {"ends_by_test", ends_by_test},
+                                            {"ends_by_testall", ends_by_testall},
+                                            {"ends_by_testany", ends_by_testany},
+                                            {"ends_by_testsome", ends_by_testsome},
+                                            {"ends_by_status", ends_by_status},
+                                            {"ends_of_both_ways", ends_of_both_ways},
                                             {"stale", stale},
                                             {"attributes", attributes},
                                             {"probed_and_freed", probed_and_freed},

@@ -40,6 +40,16 @@ def test_sends_end_without_their_receivers(
     assert runner.unisono(mpi, 2, command, settings, timeout=30).check().output == "OK\n"
 
 
+def test_communicators_of_ten_functions_are_carried(mpi: Mpi, runner: Runner, tmp_path: Path):
+    """Section communicators sends a message from each rank of each that it makes; those of MPI_Comm_idup are the MPI's."""
+    report = tmp_path / "report.json"
+    settings = {**CARRIED, "UNISONO_REPORT": str(report)}
+    command = [compile_program(mpi, "messages.c"), "communicators"]
+    assert runner.unisono(mpi, 3, command, settings, timeout=60).check().output == "OK\n"
+    # 20 turns: two kinds have ranks 0 and 2, eight have all three; and one message to oneself at last.
+    assert json.loads(report.read_text())["messages"]["sent"] == 20 * (2 * 2 + 8 * 3) + 3
+
+
 @pytest.mark.in_turns(6)
 @pytest.mark.parametrize("carrier", ["mpi", "memory", "auto"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])

@@ -81,6 +81,36 @@ static void blocking(void) {
   free(data);
 }
 
+// To oneself, ahead of their receives. Unisono keeps up to 64 KiB of each; what their MPI keeps differs.
+static void to_oneself(void) {
+  enum { most = 65536, ahead = 6 };
+  const char* carried = getenv("UNISONO_MESSAGES");
+  if (carried == NULL || (strcmp(carried, "node") != 0 && strcmp(carried, "all") != 0)) return;
+  unsigned char *out = malloc(most), *in = malloc(most);
+  for (int l = 0; l < length_count && lengths[l] <= most; ++l) {
+    const int bytes = lengths[l];
+    for (int i = 0; i < ahead; ++i) {
+      fill(out, bytes, i + l);
+      if (i % 2 == 0) {
+        MPI_Send(out, bytes, MPI_BYTE, rank, 5, MPI_COMM_WORLD);
+      } else {
+        MPI_Request request;
+        MPI_Isend(out, bytes, MPI_BYTE, rank, 5, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+      }
+      memset(out, 0xEE, (size_t)bytes);
+    }
+    for (int i = 0; i < ahead; ++i) {
+      MPI_Status status;
+      MPI_Recv(in, most, MPI_BYTE, i % 3 == 0 ? MPI_ANY_SOURCE : rank, 5, MPI_COMM_WORLD, &status);
+      check_status(&status, rank, 5, bytes);
+      CHECK(is_filled(in, bytes, i + l));
+    }
+  }
+  free(in);
+  free(out);
+}
+
 // MPI_Rsend, whose receives are there before.
 static void ready(void) {
   unsigned char *in = malloc(longest), *out = malloc(longest);
@@ -332,11 +362,12 @@ static void send_around(MPI_Comm comm, int tag) {
   MPI_Group_free(&world);
 }
 
-enum { kinds = 10 };
+enum { kinds = 11 };
 
-// One by each function that makes intracommunicators; null where this rank is in none.
+// One by each of eleven functions that make intracommunicators; null where this rank is in none.
 static void make_all_kinds(MPI_Comm made[kinds]) {
-  const int yes = 1, no = 0, own = 1, to = next_rank(), lengths_of_line[] = {size, 1}, periodic[] = {1, 0};
+  const int yes = 1, no = 0, own = 1, to = next_rank(), from = previous_rank();
+  const int lengths_of_line[] = {size, 1}, periodic[] = {1, 0};
   const int line[] = {1, 0};
   MPI_Group world, evens;
   const int range[1][3] = {{0, size - 1, 2}};
@@ -358,6 +389,7 @@ static void make_all_kinds(MPI_Comm made[kinds]) {
   MPI_Cart_sub(made[6], line, &made[7]);
   MPI_Graph_create(MPI_COMM_WORLD, size, ends, edges, yes, &made[8]);
   MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &own, &to, &own, MPI_INFO_NULL, yes, &made[9]);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &from, &own, 1, &to, &own, MPI_INFO_NULL, yes, &made[10]);
   MPI_Group_free(&world);
   MPI_Group_free(&evens);
   free(ends);
@@ -383,8 +415,9 @@ static void communicators(void) {
 
 int main(int argc, char** argv) {
   static const struct Section sections[] = {
-      {"modes", modes}, {"blocking", blocking}, {"ready", ready},         {"types", types},
-      {"order", order}, {"probes", probes},     {"both_ways", both_ways}, {"communicators", communicators},
+      {"modes", modes},   {"blocking", blocking},   {"to_oneself", to_oneself},
+      {"ready", ready},   {"types", types},         {"order", order},
+      {"probes", probes}, {"both_ways", both_ways}, {"communicators", communicators},
       {NULL, NULL}};
   return run_sections(sections, argc, argv);
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks at requests of ours that are not over yet, by who waits for them and by who asks: what goes on
+// meanwhile. M10.
+#include "adapter/below/nesting.h"
+#include "adapter/messages/own_requests.h"
+#include "adapter/messages/revoked.h"
+
+namespace unisono::adapter::messages {
+
+using runtime::MessageRequest;
+
+namespace {
+
+// What has found no room is copied, and so is a long one where the MPI would send it at once.
+void let_send_end(MessageRequest* request) UNISONO_NOT_CHECKED {
+  MessageRequest* send = request->kind == MessageRequest::Kind::send ? request : request->callers.beside;
+  if (send == nullptr) return;
+  layer->endpoint().buffer_held_back();
+  const bool is_of_table = layer->endpoint().requests().has(send);
+  if (is_of_table && send->callers.form == runtime::CallersPart::Form::once) layer->endpoint().leave(send);
+}
+
+}  // namespace
+
+void let_sends_end(int count, const MPI_Request* requests) {
+  const BiasedGuard guard(layer->lock());
+  for (int i = 0; i < count; ++i) {
+    if (is_own(requests[i]) && !is_inactive(request_of(requests[i]))) let_send_end(request_of(requests[i]));
+  }
+}
+
+int wait_for(MessageRequest* request) {
+  if (is_over(request)) return MPI_SUCCESS;
+  return unless_peer_is_lost(narrow<MPI_Comm>(request->callers.comm), [request] {
+    const Nested nested;
+    unsigned looks = 0;
+    layer->wait_until(
+        [&] {
+          if (is_over(request)) return true;
+          if (++looks % looks_before_sends_end != 0) return false;
+          end_if_revoked(request);
+          let_send_end(request);
+          return is_over(request);
+        },
+        request);
+  });
+}
+
+bool is_over_by_now(MessageRequest* request) {
+  if (is_over(request)) return true;
+  return layer->is_over_by_now([request] { return is_over(request); });
+}
+
+void let_others_go_on_now_and_then(int count, const MPI_Request* requests) {
+  static thread_local unsigned calls = 0, next_of_sends = looks_before_sends_end;
+  constexpr unsigned calls_per_progress = 16;
+  ++calls;
+  if (calls == next_of_sends) {
+    // Where a program asks for several in turn, by one call each, it must not be the same one's turn each
+    // time.
+    constexpr unsigned scattered = 2654435761;
+    next_of_sends += looks_before_sends_end / 2 + calls * scattered % 2147483647 % looks_before_sends_end;
+    let_sends_end(count, requests);
+  }
+  if (calls % calls_per_progress != 0) return;
+  const Nested nested;
+  layer->let_others_go_on();
+}
+
+}  // namespace unisono::adapter::messages

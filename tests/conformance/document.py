@@ -96,6 +96,9 @@ Rows of all but the first stand only where they were run:
 # What MPICH's own test suite (test/mpi: coll, comm, attr, errors, init) asks of persistent collectives, errors and communicators, and the
 # project's own test of the same. tests/cli/test_promises.py finds each.
 OWN_TESTS = [
+    ("messages of all modes and kinds of calls, probes, cancels, statuses, orders and types, by Unisono", "`test_messages.py::test_what_mpi_promises_of_messages`, `test_messages.py::test_what_mpi_promises_of_messages_between_nodes`"),
+    ("random messages of all kinds, which come as natively", "`test_messages.py::test_random_messages_come_as_natively`"),
+    ("wrong arguments of messages", "`test_message_traps.py::test_wrong_arguments_are_refused_as_natively`"),
     ("persistent collectives of all operations, started again and again, also by MPI_Startall", "`test_programs.py::test_persistent_calls`"),
     ("persistent collectives started in another order than they were made, with others between", "`test_programs.py::test_persistent_calls`"),
     ("collectives of neighbours on double, self and missing edges", "`test_neighbors.py::test_all_forms_on_all_graphs`"),
@@ -174,6 +177,7 @@ def _own_tests() -> list[str]:
         "MPICH's suite comes in no package.",
         "What it asks of these subjects, our own tests ask on all MPIs, natively where an MPI passes and under Unisono.",
         "The [page of promises](promises.md) goes through the standard itself.",
+        "Its tests of messages have their counterparts in [chapter 3 of that page](promises.md#chapter-3-messages-that-unisono-carries).",
         "",
         "| what is asked | test |",
         "| --- | --- |",

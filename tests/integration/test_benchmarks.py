@@ -45,6 +45,14 @@ ALONE = {
         "--rounds 1 --windows 2 --what latency:8,drain:64,random:8,fan_in:8 --output page.md",
         "| openmpi5 | half a round trip, 8 B |",
     ),
+    "messages --mpi openmpi5 --ranks 4 --rounds 3 --windows 5 --what ring:8,random:8,random:4096,fan_in:8": (
+        "--ranks 3 --rounds 1 --windows 2 --what ring:8,random:8 --output page.md",
+        "| openmpi5 | a step of a ring, 8 B |",
+    ),
+    "messages --ways all --what latency:8,drain:4096": (
+        "--rounds 1 --windows 2 --what latency:8,drain:64 --output page.md",
+        "| openmpi5 | half a round trip, 8 B |",
+    ),
     "neighbors": (
         f"--layout 2 --graph moore:2,1 --size 8 {QUICK} --output page.md",
         "| moore:2,1 | neighbor_alltoall | 8 B |",

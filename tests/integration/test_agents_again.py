@@ -54,7 +54,11 @@ def test_calls_go_on(mpi: Mpi, tmp_path: Path, layout: str, victim: str) -> None
     assert (tmp_path / "output").read_text().startswith("OK, "), running.errors()
     for number in (1, 2):
         assert f"take over what was under way ({number} of 5 times)" in running.errors()
-    assert json.loads((tmp_path / "r.json").read_text())["agents"]["started_again"] == 2
+    # On a busy machine agents whose launcher was killed may end once more.
+    most = 2 if victim == "agent" else 3
+    assert 2 <= json.loads((tmp_path / "r.json").read_text())["agents"]["started_again"] <= most, (
+        running.errors()
+    )
 
 
 @pytest.mark.in_turns(4, 1)

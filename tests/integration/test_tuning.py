@@ -179,7 +179,7 @@ def test_a_killed_command_leaves_no_job(mpi: Mpi, runner: Runner):
         job.wait_until(lambda: serving() >= 2, 60)
         process.kill()
         process.wait()
-        job.wait_until(lambda: not job.marked_processes(mark))
+        job.wait_until(lambda: not job.marked_processes(mark), 60)
     finally:
         process.kill()
         process.wait()

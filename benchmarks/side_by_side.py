@@ -44,8 +44,11 @@ def compiled(mpi: Mpi, name: str, *headers: Path) -> Path:
     target = COMPILED / mpi.name / f"benchmark-{name}"
     if is_outdated(target, [source, *headers]):
         target.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.compilers["c"], "-O2", f"-I{CALLS_BY_NAME.parent}", source, "-o", target, "-lm"]
+        # Another benchmark may run what is there.
+        partial = target.with_name(f"{target.name}.{os.getpid()}")
+        command = [mpi.compilers["c"], "-O2", f"-I{CALLS_BY_NAME.parent}", source, "-o", partial, "-lm"]
         job.run([*command, "-ldl", *mpi.link_flags], mpis.launcher_environment(mpi), timeout=120).check()
+        partial.replace(target)
     return target
 
 

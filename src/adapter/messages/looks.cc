@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks at requests of ours that are not over yet, by who waits for them and by who asks: what goes on
 // meanwhile. M10.
+#include <utility>
+
 #include "adapter/below/nesting.h"
 #include "adapter/messages/own_requests.h"
 #include "adapter/messages/revoked.h"
@@ -11,11 +13,13 @@ using runtime::MessageRequest;
 
 namespace {
 
-// What has found no room is copied, and so is a long one where the MPI would send it at once.
-void let_send_end(MessageRequest* request) UNISONO_NOT_CHECKED {
-  MessageRequest* send = request->kind == MessageRequest::Kind::send ? request : request->callers.beside;
-  if (send == nullptr) return;
-  layer->endpoint().buffer_held_back();
+// Null: nothing is sent.
+MessageRequest* send_of(MessageRequest* request) {
+  return request->kind == MessageRequest::Kind::send ? request : request->callers.beside;
+}
+
+// A long one is copied where the MPI would send it at once.
+void leave(MessageRequest* send) UNISONO_NOT_CHECKED {
   const bool is_of_table = layer->endpoint().requests().has(send);
   if (is_of_table && send->callers.form == runtime::CallersPart::Form::once) layer->endpoint().leave(send);
 }
@@ -24,8 +28,13 @@ void let_send_end(MessageRequest* request) UNISONO_NOT_CHECKED {
 
 void let_sends_end(int count, const MPI_Request* requests) {
   const BiasedGuard guard(layer->lock());
+  bool is_any = false;
   for (int i = 0; i < count; ++i) {
-    if (is_own(requests[i]) && !is_inactive(request_of(requests[i]))) let_send_end(request_of(requests[i]));
+    if (!is_own(requests[i]) || is_inactive(request_of(requests[i]))) continue;
+    MessageRequest* send = send_of(request_of(requests[i]));
+    if (send == nullptr) continue;
+    if (!std::exchange(is_any, true)) layer->endpoint().buffer_held_back();
+    leave(send);
   }
 }
 
@@ -35,11 +44,14 @@ int wait_for(MessageRequest* request) {
     const Nested nested;
     unsigned looks = 0;
     layer->wait_until(
-        [&] {
+        [&]() UNISONO_NOT_CHECKED {
           if (is_over(request)) return true;
           if (++looks % looks_before_sends_end != 0) return false;
           end_if_revoked(request);
-          let_send_end(request);
+          MessageRequest* send = send_of(request);
+          if (send == nullptr) return is_over(request);
+          layer->endpoint().buffer_held_back();
+          leave(send);
           return is_over(request);
         },
         request);
@@ -52,16 +64,10 @@ bool is_over_by_now(MessageRequest* request) {
 }
 
 void let_others_go_on_now_and_then(int count, const MPI_Request* requests) {
-  static thread_local unsigned calls = 0, next_of_sends = looks_before_sends_end;
+  static thread_local unsigned calls = 0;
   constexpr unsigned calls_per_progress = 16;
   ++calls;
-  if (calls == next_of_sends) {
-    // Where a program asks for several in turn, by one call each, it must not be the same one's turn each
-    // time.
-    constexpr unsigned scattered = 2654435761;
-    next_of_sends += looks_before_sends_end / 2 + calls * scattered % 2147483647 % looks_before_sends_end;
-    let_sends_end(count, requests);
-  }
+  if (calls % looks_before_sends_end == 0) let_sends_end(count, requests);
   if (calls % calls_per_progress != 0) return;
   const Nested nested;
   layer->let_others_go_on();

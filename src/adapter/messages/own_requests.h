@@ -96,8 +96,9 @@ class Ended {
 };
 
 // After so many looks at what has not ended its sends are to end without their receivers, where the MPI's own
-// would: programs may rely on that however they wait.
-inline constexpr unsigned looks_before_sends_end = 256;
+// would: programs may rely on that however they wait. A prime: of requests that are asked for in turn, by one
+// call each, each comes.
+inline constexpr unsigned looks_before_sends_end = 257;
 // Of all of ours among them.
 void let_sends_end(int count, const MPI_Request* requests);
 

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "cores.h"
 #include "fake_host/fake_host.h"
+#include "numbers.h"
 #include "shm/pool/segment.h"
 
 namespace {
@@ -36,11 +37,6 @@ struct Settings {
 
 constexpr int sleeping_calls = 300;
 constexpr timespec between_sleeping_calls{.tv_sec = 0, .tv_nsec = 1'000'000};
-
-[[noreturn]] void fail(const std::string& why) {
-  std::fprintf(stderr, "agent_ring: %s\n", why.c_str());
-  std::exit(1);
-}
 
 // As long as this lives.
 class Agent {
@@ -138,22 +134,11 @@ void measure(const Settings& settings, int of_rank, int of_agent) {
   print(cores, "asleep", asleep);
 }
 
-Settings parse(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string key = argv[i];
-    const int value = i + 1 < argc ? std::atoi(argv[i + 1]) : 0;
-    if (value < 1 || (key != "--calls" && key != "--windows"))
-      fail("usage: agent_ring [--calls N] [--windows N]");
-    (key == "--calls" ? settings.calls : settings.windows) = value;
-  }
-  return settings;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Settings settings = parse(argc, argv);
+  Settings settings;
+  read_numbers(argc, argv, {{"--calls", &settings.calls}, {"--windows", &settings.windows}});
   const std::vector<int> cores = usable_cores();
   std::printf(
       "| cores | the agent | from post to answer, median | 10 to 90 %% |\n| --- | --- | ---: | --- |\n");

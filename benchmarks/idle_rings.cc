@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/pages.h"
 #include "cores.h"
+#include "numbers.h"
 #include "shm/pairs/mailbox.h"
 
 namespace {
@@ -24,11 +25,6 @@ using namespace unisono;
 struct Settings {
   int looks = 20000, windows = 31;
 };
-
-[[noreturn]] void fail(const std::string& why) {
-  std::fprintf(stderr, "idle_rings: %s\n", why.c_str());
-  std::exit(1);
-}
 
 class Node {
  public:
@@ -83,22 +79,11 @@ void measure(const Settings& settings, int ranks, bool is_by_rank) {
               ns[ns.size() / 2], ns[ns.size() / 10], ns[ns.size() * 9 / 10]);
 }
 
-Settings parse(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string key = argv[i];
-    const int value = i + 1 < argc ? std::atoi(argv[i + 1]) : 0;
-    if (value < 1 || (key != "--looks" && key != "--windows"))
-      fail("usage: idle_rings [--looks N] [--windows N]");
-    (key == "--looks" ? settings.looks : settings.windows) = value;
-  }
-  return settings;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Settings settings = parse(argc, argv);
+  Settings settings;
+  read_numbers(argc, argv, {{"--looks", &settings.looks}, {"--windows", &settings.windows}});
   stay_on(usable_cores().front());
   std::printf(
       "| rings | messages of each before | a look, median | 10 to 90 %% |\n| ---: | --- | ---: | --- |\n");

@@ -161,6 +161,7 @@ def test_auto_carries_where_it_was_measured_to_be_faster(mpi: Mpi, runner: Runne
     assert ("messages" in told) == is_carried
     whose = "Unisono's" if is_carried else "the MPI's"
     assert [hint for hint in told["hints"] if hint.startswith(f"messages of nodes are {whose}, since ")]
+    assert any(hint.startswith("MPI_T and debuggers") for hint in told["hints"]) == is_carried
 
 
 # Sections of message_beside.c that an MPI has no functions for: partitioned messages and sessions are of MPI 4.0, buffers of
@@ -216,12 +217,20 @@ def test_reports_tell_of_queues_and_floods(mpi: Mpi, runner: Runner, tmp_path: P
     settings |= {"UNISONO_REPORT": str(report), "UNISONO_UNEXPECTED_BYTES": "256K"}
     command = [compile_program(mpi, "message_floods.c"), "backlog"]
     assert runner.unisono(mpi, 2, command, settings, timeout=60).check().output == "OK\n"
-    totals = json.loads(report.read_text())["messages"]
+    told = json.loads(report.read_text())
+    totals = told["messages"]
     assert totals["sent"] >= 40_000
     assert totals["deepest_unexpected"] >= 20_000
     assert totals["floods"] > 0
     # Beyond the limit there may be what is on its way when its sender is told.
     assert 256 << 10 < totals["most_unexpected_bytes"] < (256 << 10) + (4 << 20)
+    of_tools, *of_nodes = told["hints"]
+    assert of_tools.startswith(
+        "MPI_T and debuggers' message queues do not show messages that Unisono carries"
+    )
+    assert [hint.partition(" as long")[0] for hint in of_nodes] == (
+        [] if nodes == "2" else ["messages between nodes may take up to 1.7 times"]
+    )
 
 
 @pytest.mark.in_turns(2, 1)

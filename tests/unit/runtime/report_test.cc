@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runtime/reports/message_hints.h"
 #include "runtime/reports/records.h"
 
 namespace unisono::runtime::report_test {
@@ -193,6 +194,17 @@ TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {
   std::remove(path.c_str());
   EXPECT_NE(write_report("/no/such/folder/report.json", facts, {}).find("cannot be written"),
             std::string::npos);
+}
+
+TEST(ReportTest, HintsAreOfMessagesThatWereCarried) {
+  EXPECT_TRUE(hints_of({}, true).empty());
+  const std::vector<std::string> of_node = hints_of({.sent = 1}, false), of_all = hints_of({.sent = 1}, true);
+  ASSERT_EQ(of_node.size(), 1u);
+  EXPECT_TRUE(of_node[0].starts_with("MPI_T and debuggers' message queues do not show messages"))
+      << of_node[0];
+  ASSERT_EQ(of_all.size(), 2u);
+  EXPECT_EQ(of_all[0], of_node[0]);
+  EXPECT_TRUE(of_all[1].starts_with("messages between nodes may take up to 1.7 times as long")) << of_all[1];
 }
 
 }  // namespace

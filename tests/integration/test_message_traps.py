@@ -96,6 +96,27 @@ def test_messages_of_gpus(mpi: Mpi, runner: Runner, settings: Mapping[str, str],
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(3)
+@BOTH
+def test_statuses_that_the_program_sets(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
+    """MPI_Status_set_elements and its kin on statuses of messages; natively the same program passes."""
+    command = [compile_program(mpi, "message_set_statuses.c")]
+    assert runner.run(mpi, 2, command).check().output == "OK\n"
+    assert runner.unisono(mpi, 2, command, settings).check().output == "OK\n"
+
+
+@pytest.mark.in_turns(2)
+@BOTH
+def test_processes_that_join_by_a_socket(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
+    """MPI_Comm_join: what comes of it is the MPI's, and what both had before is carried on."""
+    if mpi.name == "mpich4":
+        pytest.skip("MPICH 4 cannot, natively either: 'not supported with ucx netmod'")
+    command = [compile_program(mpi, "message_join.c")]
+    may_connect = {"I_MPI_SPAWN": "on"}
+    assert runner.run(mpi, 2, command, may_connect).check().output == "OK\n"
+    assert runner.unisono(mpi, 2, command, {**settings, **may_connect}).check().output == "OK\n"
+
+
 def available_bytes() -> int:
     """Return how much memory programs may take, as the kernel estimates it."""
     lines = Path("/proc/meminfo").read_text().splitlines()

@@ -240,6 +240,35 @@ def test_verdicts() -> None:
         assert matching.verdict(answer).startswith(said)
 
 
+def test_report_names_what_carries_messages_between_nodes(stage: Stage, built: dict[str, str]) -> None:
+    """Where ranks are on several nodes, `--messages node` carries none of a communicator over all of them."""
+    file = stage.work / "nodes.trace"
+    words = ("report", str(file), "--ns-per-element", "500")
+    for nodes, named, also in (
+        ("0 0 0 0", "--messages node", ""),
+        (
+            "0 0 1 1",
+            "--messages all",
+            ": the ranks are on several nodes, and `--messages node` helps on communicators inside one",
+        ),
+    ):
+        file.write_text(_deep(2000, 2_000_000_000).replace("mpi ", f"nodes {nodes}\nmpi "))
+        verdict = _json(stage, built, *words)["verdict"]
+        assert verdict == f"Turn it on: 50 % of rank 0's time. Run with `{named}`{also}."
+        answer = stage.unisono("match", *words, "--html", "nodes.html", environment=built)
+        assert f"with {named}\n" in answer.stdout.replace(" \n", "\n"), answer.stdout
+        assert f">with {named}</th>" in (stage.work / "nodes.html").read_text()
+
+
+def test_report_says_try_it_on_several_nodes() -> None:
+    bounds = {
+        name: {"present_ns": 1e6 * value, "own_ns": 5e6} for name, value in (("low", 40), ("high", 400))
+    }
+    answer = {"present": "list", "several_nodes": True, "of_ranks": [{"rank": 0, "run_ns": 1e9, **bounds}]}
+    said = matching.verdict(answer)
+    assert said.startswith("Try it: ") and "Compare a run with `--messages all`: the ranks are on" in said
+
+
 def test_report_counts_what_open_mpi_looks_at(stage: Stage, built: dict[str, str]) -> None:
     """Its lists are one for each source."""
     lines = [f"post {i} {i} {i % 4} {i} 0 8" for i in range(400)]

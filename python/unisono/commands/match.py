@@ -329,7 +329,7 @@ def pattern(
 )
 @json_option()
 def report(file: Path, rank: str | None, ns: float | None, page: Path | None, as_json: bool) -> None:
-    """Say how long the queues of a run were, what they cost, and whether `--messages node` would help.
+    """Say how long the queues of a run were, what they cost, and whether Unisono's queues (`--messages`) would help.
 
     \b
       unisono match report messages.trace

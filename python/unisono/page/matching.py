@@ -41,6 +41,7 @@ def page(answer: dict[str, Any]) -> str:
         version=__version__,
         style=style,
         verdict=matching.verdict(answer),
+        option=matching.option(answer),
         notes=matching_text.notes(answer),
         shares=[
             (share.rank, matching.range_text(share.low, share.high, matching.percent_text), share.own)

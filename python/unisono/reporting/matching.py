@@ -109,6 +109,11 @@ def percent_text(share: float) -> str:
     return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
 
 
+def option(answer: dict[str, Any]) -> str:
+    """What would have Unisono carry the messages of this run."""
+    return "--messages all" if answer["several_nodes"] else "--messages node"
+
+
 def verdict(answer: dict[str, Any]) -> str:
     """One sentence: leave it, or turn it on."""
     if answer["present"] == "own":
@@ -130,10 +135,8 @@ def verdict(answer: dict[str, Any]) -> str:
             f"{units.seconds_text(saved_s)} would be saved. If the program runs longer otherwise, record such a run."
         )
     if worst.low - worst.own < WORTH_IT:
-        return f"Try it: queues take between little and much, {said}. Compare a run with `--messages node`."
-    if answer["several_nodes"]:
-        return (
-            f"Queues take {said}. `--messages node` helps on communicators inside a node; "
-            "this run's ranks are on several."
-        )
-    return f"Turn it on: {said}. Run with `--messages node`."
+        first = f"Try it: queues take between little and much, {said}. Compare a run with"
+    else:
+        first = f"Turn it on: {said}. Run with"
+    several = ": the ranks are on several nodes, and `--messages node` helps on communicators inside one"
+    return f"{first} `{option(answer)}`{several if answer['several_nodes'] else ''}."

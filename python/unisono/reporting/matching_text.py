@@ -156,11 +156,9 @@ def _print_shares(answer: dict[str, Any]) -> None:
     timed = matching.shares(answer)
     if not timed:
         return
-    made = printing.table(
-        f"Time in queues, where an element costs {answer['ns_per_element']:.3g} ns ({answer['cost']})",
-        *("rank", "now", "with --messages node"),
-        right=("rank", "now", "with --messages node"),
-    )
+    names = ("rank", "now", f"with {matching.option(answer)}")
+    title = f"Time in queues, where an element costs {answer['ns_per_element']:.3g} ns ({answer['cost']})"
+    made = printing.table(title, *names, right=names)
     for share in timed[:_RANKS]:
         made.add_row(
             str(share.rank),

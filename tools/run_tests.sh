@@ -43,14 +43,16 @@ run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE
   return "$code"
 }
 
+# UNISONO_TEST_SHARE=K/N: of each test that has several MPIs, every N-th combination, from the K-th on (.ci/run).
 # Two jobs at a time: with three all tests together take as long on two cores. What is measured in a test is measured
 # with nothing beside it.
 run_integration() {
-  local code=0 paths=()
-  run_pytest integration integration --alone not --numprocesses 2 --dist worksteal "${arguments[@]}" || code=1
+  local code=0 paths=() share=()
+  [ -z "${UNISONO_TEST_SHARE:-}" ] || share=(--share "$UNISONO_TEST_SHARE")
+  run_pytest integration integration --alone not --numprocesses 2 --dist worksteal "${share[@]}" "${arguments[@]}" || code=1
   # Who looks for tests in all files reads all pages for their commands as well.
   mapfile -t paths < <(grep -l 'mark\.alone' tests/integration/test_*.py)
-  run_pytest integration integration_alone --alone only "${arguments[@]}" || code=1
+  run_pytest integration integration_alone --alone only "${share[@]}" "${arguments[@]}" || code=1
   return "$code"
 }
 

@@ -235,6 +235,18 @@ def test_agents_that_cannot_start(mpi: Mpi, tmp_path: Path) -> None:
     assert not result.survivors, str(result)
 
 
+@pytest.mark.in_turns(3)
+def test_more_communicators_than_agents_have_room_for(mpi: Mpi, tmp_path: Path) -> None:
+    """Those that come too late go without agents, with right results and one message."""
+    line = mpi.launch(2, [compile_program(mpi, "agents_many.c"), "80"], harness.RULES_ALONE)
+    options = ["--nodes", "2x1", "--report", "r.json"]
+    result = job.run([*WITH_AGENTS, *options, "--", *line], environment(mpi), directory=tmp_path).check()
+    assert result.output == "OK\n" and not result.survivors, str(result)
+    assert result.errors.count("agents have no room for a communicator") == 1, str(result)
+    # Each communicator that has a channel makes three calls by it.
+    assert 63 <= calls_by_agents(tmp_path / "r.json")["allreduce"] / 3 <= 64, str(result)
+
+
 def test_srun(tmp_path: Path) -> None:
     """A second step of the same job of Slurm's, on as many nodes."""
     mpi = mpis.BY_NAME["mpich5"]

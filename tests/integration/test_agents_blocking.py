@@ -80,7 +80,11 @@ def test_learning(mpi: Mpi, tmp_path: Path) -> None:
     assert result.output.startswith("OK, ") and not result.survivors, str(result)
     tried = {}
     for learned in read(tmp_path / "r.json")["learning"]:
-        times = {row["algorithm"]: row for row in learned["candidates"] if row["measured_calls"] >= 5}
+        times = {
+            row["algorithm"]: row
+            for row in learned["candidates"]
+            if row["measured_calls"] >= 5 and row["time_s"]
+        }
         if "agents" in times:
             tried[learned["operation"]] = learned["chosen"]
             least = min(row["time_s"] for row in times.values())

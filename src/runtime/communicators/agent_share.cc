@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "algorithms/catalogue/agent_descriptors.h"
+#include "base/log.h"
 #include "runtime/communicators/communicator.h"
 #include "runtime/world/world.h"
 
@@ -107,6 +108,9 @@ void attach_agents(const World& world, Communicator& c) {
   const std::vector<std::int32_t> of_nodes = agents_of_nodes(world, c);
   if (of_nodes.empty()) return;
   c.node.agents = share_for(world, c, of_nodes, Use::started);
+  // Each rank that is the first of such a communicator says so once: it need not be the job's first.
+  if (c.node.agents == nullptr && c.rank == 0)
+    log::warning_once("agents have no room for a communicator; its calls go without them");
   if (c.node.agents != nullptr && may_serve_blocking(world, c))
     c.node.blocking_agents = share_for(world, c, of_nodes, Use::blocking);
 }

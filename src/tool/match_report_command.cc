@@ -30,9 +30,26 @@ ordered_json to_json(const traces::QueueDepths& depths) {
   return {{"lengths", to_json(depths.lengths)}, {"looked_at", to_json(depths.looked_at)}};
 }
 
-// Which structure has what the MPI of the run has.
-std::string present_engine(const traces::Trace& trace) {
-  if (trace.messages != "off") return "own";
+// Of receives and probes: how many were on communicators that Unisono carries, and on others.
+struct Carriers {
+  std::uint64_t unisono = 0, mpi = 0;
+};
+
+Carriers carriers_of(const traces::Trace& trace) {
+  Carriers found;
+  for (const auto& [rank, of_one] : trace.of_rank) {
+    for (const traces::Event& event : of_one.events) {
+      if (event.what != traces::What::post && event.what != traces::What::probe) continue;
+      ++(of_one.is_exact_in(event.envelope.context) ? found.unisono : found.mpi);
+    }
+  }
+  return found;
+}
+
+// Which structure has what the run had: where Unisono carried most receives its own, else what the MPI has.
+// With option `messages` communicators may still be the MPI's, as those over several nodes.
+std::string present_engine(const traces::Trace& trace, const Carriers& carriers) {
+  if (trace.messages != "off" && carriers.unisono >= carriers.mpi) return "own";
   return trace.mpi.starts_with("Open MPI") ? "by_source" : "list";
 }
 
@@ -134,7 +151,8 @@ bool has_several_nodes(const traces::Trace& trace) {
 int report_on_messages(const std::vector<std::string>& words) {
   const Arguments arguments(words, {"file", "rank", "ps-per-element"}, {"progress"});
   const traces::Trace trace = trace_from(arguments);
-  const std::string present = present_engine(trace);
+  const Carriers carriers = carriers_of(trace);
+  const std::string present = present_engine(trace, carriers);
   constexpr std::int64_t standard_ps = 5000, most_ps = 1'000'000;
   const auto ns = static_cast<double>(arguments.number("ps-per-element", 1, most_ps, standard_ps)) * 1e-3;
   const std::vector<RankOrders> all = orders_of(trace, arguments);
@@ -172,6 +190,7 @@ int report_on_messages(const std::vector<std::string>& words) {
               {"full_ranks", full_ranks(trace)},
               {"counts", counts_of(trace)},
               {"present", present},
+              {"receives_by", {{"unisono", carriers.unisono}, {"mpi", carriers.mpi}}},
               {"ns_per_element", ns},
               {"low", both(low_total)},
               {"high", both(high_total)},

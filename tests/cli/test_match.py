@@ -260,6 +260,25 @@ def test_report_names_what_carries_messages_between_nodes(stage: Stage, built: d
         assert f">with {named}</th>" in (stage.work / "nodes.html").read_text()
 
 
+def test_report_goes_by_who_had_the_queues(stage: Stage, built: dict[str, str]) -> None:
+    """Option `messages` may leave communicators to the MPI: then its queues are what counts, and can be mended."""
+    file = stage.work / "mixed.trace"
+    words = ("report", str(file), "--ns-per-element", "500")
+    whole = _deep(200, 2_000_000_000).replace("mpi ", "messages node\nmpi ", 1)
+    already = "Leave it: the run had Unisono's own queues (`--messages`) already"
+    for exact, present, receives in (
+        ("", "own", {"unisono": 200, "mpi": 0}),
+        ("exact 0\n", "own", {"unisono": 200, "mpi": 0}),
+        ("exact 7\n", "list", {"unisono": 0, "mpi": 200}),
+    ):
+        file.write_text(whole.replace("rank 0\n", f"rank 0\n{exact}", 1))
+        found = _json(stage, built, *words)
+        assert (found["present"], found["receives_by"]) == (present, receives), exact
+        assert (found["verdict"] == f"{already}.") == (present == "own")
+    answer = {"present": "own", "receives_by": {"unisono": 3, "mpi": 1}}
+    assert matching.verdict(answer).startswith(f"{already}, but for 25 % of its receives")
+
+
 def test_report_says_try_it_on_several_nodes() -> None:
     bounds = {
         name: {"present_ns": 1e6 * value, "own_ns": 5e6} for name, value in (("low", 40), ("high", 400))

@@ -117,7 +117,14 @@ def option(answer: dict[str, Any]) -> str:
 def verdict(answer: dict[str, Any]) -> str:
     """One sentence: leave it, or turn it on."""
     if answer["present"] == "own":
-        return "Leave it: the run had Unisono's own queues (`--messages`) already."
+        of_the_mpi = answer["receives_by"]["mpi"]
+        if not of_the_mpi:
+            return "Leave it: the run had Unisono's own queues (`--messages`) already."
+        share = of_the_mpi / (of_the_mpi + answer["receives_by"]["unisono"])
+        return (
+            "Leave it: the run had Unisono's own queues (`--messages`) already, but for "
+            f"{percent_text(share)} of its receives, whose communicators are the MPI's."
+        )
     timed = shares(answer)
     if not timed:
         return "The trace does not say how long the run took, so that shares of it are not known."

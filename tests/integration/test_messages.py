@@ -121,7 +121,7 @@ def test_random_messages_come_as_natively(mpi: Mpi, runner: Runner, ranks: int, 
     """The same messages natively, and carried inside a node and between two: data and statuses are the same."""
     seed = seed_of_this_run()
     command: list[str | Path] = [compile_program(mpi, "message_stress.c"), seed, "8", str(threads)]
-    natively = runner.run(mpi, ranks, [*command, "late"], timeout=90).check().output
+    natively = runner.run(mpi, ranks, [*command, "natively"], timeout=90).check().output
     if natively == "LEVEL\n":
         pytest.skip("this MPI provides no MPI_THREAD_MULTIPLE")
     assert natively.startswith("OK "), f"seed {seed}: {natively}"

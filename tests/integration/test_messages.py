@@ -264,6 +264,23 @@ def test_functions_that_an_mpi_lacks(mpi: Mpi, runner: Runner, messages: str):
     assert runner.unisono(mpi, 2, command, settings, timeout=60).check().output == "OK\n"
 
 
+OF_COUNTS = ["standard_sends", "synchronous_sends", "ready_sends", "taken", "exchanged", "nobody"]
+# Where the functions are the MPI's some get these wrong themselves: what Open MPI lacks is Unisono's.
+WRONG_NATIVELY = ["buffered_sends", "exchanges_started", "counts", "errors"]
+
+
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("messages", ["off", "node", "all"])
+def test_functions_for_large_counts(mpi: Mpi, runner: Runner, messages: str, ranks: int):
+    """Each of them, on all MPIs: a program finds Unisono's where the MPI has none."""
+    nodes = {"UNISONO_NODES": "2,1"} if messages == "all" and ranks == 3 else {}
+    others = WRONG_NATIVELY if messages != "off" or mpi.name == "openmpi5" else []
+    command = [compile_program(mpi, "message_counts.c", flags=["-ldl"]), "begin", *OF_COUNTS, *others, "end"]
+    result = runner.unisono(mpi, ranks, command, {"UNISONO_MESSAGES": messages, **nodes}, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+
+
 @pytest.mark.parametrize(
     ("name", "binding"), [(mpi.name, binding) for mpi in ALL for binding in mpi.fortran_bindings]
 )

@@ -161,6 +161,16 @@ def test_memory_that_runs_out(mpi: Mpi, runner: Runner):
     assert "there is no memory left" in result.errors, str(result)
 
 
+@pytest.mark.in_turns(2)
+@BOTH
+def test_messages_stay_where_there_is_no_room_for_their_receive(
+    mpi: Mpi, runner: Runner, settings: Mapping[str, str]
+):
+    """A probe or a receive that fails is made again later, and gets the message."""
+    result = runner.unisono(mpi, 2, [compile_program(mpi, "message_full.c")], settings, timeout=90)
+    assert result.check().output == "OK\n", str(result)
+
+
 @BOTH
 def test_communicators_that_are_revoked(
     request: pytest.FixtureRequest, runner: Runner, settings: Mapping[str, str]

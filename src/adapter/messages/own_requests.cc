@@ -50,17 +50,22 @@ void begin(CallersPart* callers, MPI_Comm comm) {
   callers->error = MPI_SUCCESS;
 }
 
-// What is to be done with a receive's data once it has come.
+// What is to be done with a receive's data once it has come. False, and all is as it was: there is no memory.
 bool prepare_receive(MessageRequest* request, MPI_Comm comm, const Data& data) {
   CallersPart& callers = request->callers;
+  std::unique_ptr<std::byte[]> copy;
+  if (data.is_copied) {
+    copy.reset(new (std::nothrow) std::byte[std::max<std::uint64_t>(data.bytes, 1)]);
+    if (copy == nullptr) return false;
+  }
   begin(&callers, comm);
   if (!data.is_copied) return true;
   callers.type = widen<std::uintptr_t>(data.type);
   callers.buffer = data.buffer;
   callers.count = data.count;
   hold_type(&callers, data.type);
-  callers.copy.reset(new (std::nothrow) std::byte[std::max<std::uint64_t>(data.bytes, 1)]);
-  return callers.copy != nullptr;
+  callers.copy = std::move(copy);
+  return true;
 }
 
 void* buffer_of(const MessageRequest* request, const Data& data) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Probe and its kin. MPI 4.1, section 3.8.
+#include <utility>
+
 #include "adapter/below/nesting.h"
 #include "adapter/messages/message_arguments.h"
 #include "adapter/messages/message_calls.h"
@@ -104,24 +106,33 @@ int mprobe(int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* s
   return MPI_SUCCESS;
 }
 
+// Of the next message that MPI_Improbe takes. Under the lock; kept by looks that find nothing.
+runtime::MessageRequest* next_holder = nullptr;
+
 int improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
   const OwnComm* own = message == nullptr || flag == nullptr ? nullptr : taken(from, tag, comm, status);
   if (own == nullptr) return pmpi.Improbe(from, tag, comm, flag, message, status);
-  runtime::WaitingMessage* got = nullptr;
+  // The room comes first: without it the message stays where it is, for another call.
+  runtime::MessageRequest* holder = nullptr;
   Seen found;
   *flag = look_once([&]() UNISONO_NOT_CHECKED {
-    got = layer->endpoint().take(own->context, own_source(from), own_tag(tag));
+    runtime::Endpoint& endpoint = layer->endpoint();
+    const int source = own_source(from), wanted = own_tag(tag);
+    if (next_holder == nullptr) next_holder = endpoint.requests().take();
+    if (next_holder == nullptr) return endpoint.probe(own->context, source, wanted) != nullptr;
+    runtime::WaitingMessage* got = endpoint.take(own->context, source, wanted);
     found = seen(got);
-    return found.is_there;
+    if (!found.is_there) return false;
+    holder = std::exchange(next_holder, nullptr);
+    holder->callers.buffer = got;
+    return true;
   });
-  if (*flag == 0) {
+  if (holder == nullptr) {
     *message = MPI_MESSAGE_NULL;
+    if (*flag != 0) return raise_on(comm, MPI_ERR_NO_MEM);
     return is_revoked_by_now(comm) ? raise_revoked(comm) : MPI_SUCCESS;
   }
-  int error = MPI_SUCCESS;
-  runtime::MessageRequest* holder = new_holder(*own, &error);
-  if (holder == nullptr) return error;
-  holder->callers.buffer = got;
+  holder->callers.comm = widen<std::uintptr_t>(own->comm);
   tell(found, status);
   *message = handle_of<MPI_Message>(holder);
   return MPI_SUCCESS;

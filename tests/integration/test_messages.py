@@ -30,7 +30,10 @@ WAYS = ["wait", "waitall", "waitany", "waitsome", "test", "testall", "testany", 
 
 
 @pytest.mark.in_turns(9)
-@pytest.mark.parametrize("section", [*(f"ends_by_{way}" for way in WAYS), "ends_of_both_ways"])
+@pytest.mark.parametrize(
+    "section",
+    [*(f"{kind}_by_{way}" for kind in ("ends", "repeated") for way in WAYS), "ends_of_both_ways"],
+)
 @pytest.mark.parametrize("settings", [CARRIED, {**ALL_CARRIED, "UNISONO_NODES": "1,1"}], ids=["node", "all"])
 def test_sends_end_without_their_receivers(
     mpi: Mpi, runner: Runner, settings: Mapping[str, str], section: str

@@ -15,7 +15,13 @@ namespace {
 
 // Null: nothing is sent.
 MessageRequest* send_of(MessageRequest* request) {
-  return request->kind == MessageRequest::Kind::send ? request : request->callers.beside;
+  if (request->callers.beside != nullptr) return request->callers.beside;
+  return request->kind == MessageRequest::Kind::send ? request : nullptr;
+}
+// Of the two that end together, which one is to be waited for first.
+const MessageRequest* awaited_of(const MessageRequest* request) {
+  const MessageRequest* beside = request->callers.beside;
+  return beside != nullptr && request->is_done_by_now() ? beside : request;
 }
 
 // A long one is copied where the MPI would send it at once.
@@ -54,7 +60,7 @@ int wait_for(MessageRequest* request) {
           leave(send);
           return is_over(request);
         },
-        request);
+        awaited_of(request));
   });
 }
 

@@ -235,7 +235,8 @@ int settle(MessageRequest* request, MPI_Status* status) {
     if (callers.form == Form::once) callers.kept.reset();
   }
   if (!is_receive) {
-    set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, request->is_cancelled);
+    const MessageRequest* send = callers.beside != nullptr ? callers.beside : request;
+    set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, send->is_cancelled);
   } else if (request->is_cancelled) {
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true);
   } else {
@@ -257,11 +258,11 @@ int complete(MPI_Request* handle, MPI_Status* status, Ended* ended) {
     return MPI_SUCCESS;
   }
   const int error = settle(request, status);
+  if (request->callers.beside != nullptr) ended->add(std::exchange(request->callers.beside, nullptr));
   if (request->callers.form != Form::once) {
     request->callers.is_active = false;
     return error;
   }
-  if (request->callers.beside != nullptr) ended->add(request->callers.beside);
   ended->add(request);
   *handle = MPI_REQUEST_NULL;
   return error;
@@ -304,6 +305,30 @@ MessageRequest* make_persistent(const OwnComm& own, Form form, const Data& data,
   return request;
 }
 
+namespace {
+
+bool may_be_left(const Data& data) {
+  const BiasedGuard guard(layer->lock());
+  return layer->endpoint().may_leave(data.bytes);
+}
+
+// What is left to itself needs a request of its own: the program may start the persistent one again
+// meanwhile.
+int start_beside(MessageRequest* request, const OwnComm& own, const Data& data) {
+  CallersPart& callers = request->callers;
+  int error = MPI_SUCCESS;
+  MessageRequest* send = new_send(own, data, callers.partner, callers.tag, Mode::standard, &error);
+  if (send == nullptr) return error;
+  begin(&callers, own.comm);
+  callers.beside = send == done_send ? nullptr : send;
+  request->kind = MessageRequest::Kind::send;
+  request->is_cancelled = request->is_left = false;
+  request->is_done = true;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
 int start_own(MPI_Request* handle) {
   MessageRequest* request = request_of(*handle);
   CallersPart& callers = request->callers;
@@ -325,6 +350,7 @@ int start_own(MPI_Request* handle) {
     request->is_done = true;
     return MPI_SUCCESS;
   }
+  if (callers.form == Form::send && may_be_left(data)) return start_beside(request, own, data);
   callers.is_active = true;
   bool is_begun = false;
   if (callers.form == Form::receive) {
@@ -350,7 +376,8 @@ void free_begun(MessageRequest* request) {
   // What ends with it may be the program's, which must not be called under a lock.
   const std::shared_ptr<void> kept = is_inactive(request) ? std::move(request->callers.kept) : nullptr;
   const BiasedGuard guard(layer->lock());
-  if (request->callers.beside != nullptr) layer->endpoint().abandon(request->callers.beside);
+  if (request->callers.beside != nullptr)
+    layer->endpoint().abandon(std::exchange(request->callers.beside, nullptr));
   if (request->callers.form != Form::once) layer->endpoint().drop(request->callers.context);
   if (is_inactive(request)) {
     layer->endpoint().release(request);
@@ -362,7 +389,8 @@ void free_begun(MessageRequest* request) {
 int cancel_own(MPI_Request* handle) {
   MessageRequest* request = request_of(*handle);
   const BiasedGuard guard(layer->lock());
-  layer->endpoint().cancel(request);
+  const bool is_beside = request->kind == MessageRequest::Kind::send && request->callers.beside != nullptr;
+  layer->endpoint().cancel(is_beside ? request->callers.beside : request);
   return MPI_SUCCESS;
 }
 

@@ -282,11 +282,11 @@ void Endpoint::buffer_held_back() {
 }
 
 void Endpoint::leave(MessageRequest* request) {
-  const bool may_leave = options_.leaves_long_sends && request->bytes > options_.eager_bytes &&
-                         !request->is_synchronous && !request->is_being_cancelled && !is_far(request->peer) &&
-                         request->peer_request == 0 &&
-                         left_bytes_ + request->bytes <= options_.most_unexpected_bytes;
-  if (request->is_done || !may_leave) return;
+  const bool is_possible = may_leave(request->bytes) && !request->is_synchronous &&
+                           !request->is_being_cancelled && !is_far(request->peer) &&
+                           request->peer_request == 0 &&
+                           left_bytes_ + request->bytes <= options_.most_unexpected_bytes;
+  if (request->is_done || !is_possible) return;
   std::unique_ptr<std::byte[]>& copy = request->callers.copy;
   if (copy == nullptr) {
     copy.reset(new (std::nothrow) std::byte[request->bytes]);

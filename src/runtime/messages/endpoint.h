@@ -96,6 +96,9 @@ class Endpoint {
   // A long standard send of the table whose receiver has not answered: its data is copied into its caller's
   // part, and is_left set. Whoever has waited for it abandons it then. As far as most_unexpected_bytes go.
   void leave(MessageRequest* request);
+  bool may_leave(std::uint64_t bytes) const {
+    return options_.leaves_long_sends && bytes > options_.eager_bytes;
+  }
   // Of a receive: it is done where no message had come for it. Of a send: at once where nothing of it has
   // left; a long one once its receiver says whether a receive has got it. is_cancelled tells.
   void cancel(MessageRequest* request);

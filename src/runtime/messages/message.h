@@ -23,9 +23,10 @@ struct CallersPart {
   std::uintptr_t comm = 0, type = 0;
   // In the buffer's stead, where its elements do not lie one behind the other.
   std::unique_ptr<std::byte[]> copy;
-  MessageRequest* beside = nullptr;  // ends with it: the send of an MPI_Isendrecv
-  std::shared_ptr<void> kept;        // until it ends
-  void* buffer = nullptr;            // the program's, of `count` elements
+  // Ends with it: the send of an MPI_Isendrecv, or of a persistent request, which is then done itself.
+  MessageRequest* beside = nullptr;
+  std::shared_ptr<void> kept;  // until it ends
+  void* buffer = nullptr;      // the program's, of `count` elements
   std::uint64_t count = 0;
   // Of a persistent one.
   std::uint32_t context = 0;

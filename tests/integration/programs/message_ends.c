@@ -136,7 +136,7 @@ enum {
   ways
 };
 static void complete(int way, int count, MPI_Request* requests) {
-  int* places = malloc((size_t)count * sizeof(int));
+  int* places = calloc((size_t)count, sizeof(int));  // by one after the other: is it over?
   for (int over = 0; over < count;) {
     int flag = 0, found = 0;
     switch (way) {
@@ -168,9 +168,10 @@ static void complete(int way, int count, MPI_Request* requests) {
         break;
       default:
         for (int i = 0; i < count; ++i) {
-          if (requests[i] == MPI_REQUEST_NULL) continue;
+          if (places[i]) continue;
           if (way == by_status) MPI_Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE);
           if (way == by_test || flag) MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+          places[i] = flag;
           found += flag ? 1 : 0;
         }
     }
@@ -237,6 +238,79 @@ static void ends_by_testsome(void) {
 }
 static void ends_by_status(void) {
   sends_end(by_status);
+}
+
+// The same of persistent ones, which are started again while their first messages still have no receive.
+static void repeated_sends_end(int way) {
+  enum { repeated = 2, turns = 2 };
+  const int most = most_sent_at_once();
+  const int sends = rank % 2 == 0 && rank + 1 < size, receives = rank % 2 == 1;
+  unsigned char* data = malloc((size_t)most * repeated);
+  MPI_Request requests[repeated];
+  for (int i = 0; sends && i < repeated; ++i)
+    MPI_Send_init(data + (size_t)most * i, most, MPI_BYTE, rank + 1, 47, MPI_COMM_WORLD, &requests[i]);
+  for (int turn = 0; sends && turn < turns; ++turn) {
+    for (int i = 0; i < repeated; ++i) fill(data + (size_t)most * i, most, way + turn * repeated + i);
+    MPI_Startall(repeated, requests);
+    complete(way, repeated, requests);
+    memset(data, 0, (size_t)most * repeated);
+  }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; receives && i < turns * repeated; ++i) {
+    MPI_Recv(data, most, MPI_BYTE, rank - 1, 47, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(is_filled(data, most, way + i));
+  }
+  for (int i = 0; sends && i < repeated; ++i) MPI_Request_free(&requests[i]);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  free(data);
+}
+#define REPEATED(way)                   \
+  static void repeated_by_##way(void) { \
+    repeated_sends_end(by_##way);       \
+  }
+REPEATED(wait)
+REPEATED(waitall)
+REPEATED(waitany)
+REPEATED(waitsome)
+REPEATED(test)
+REPEATED(testall)
+REPEATED(testany)
+REPEATED(testsome)
+REPEATED(status)
+
+// A long persistent send is cancelled, sent all the same, and freed while it is active.
+static void repeated_cancelled_and_freed(void) {
+  const int most = most_sent_at_once();
+  const int sends = rank % 2 == 0 && rank + 1 < size, receives = rank % 2 == 1;
+  unsigned char* data = malloc((size_t)most);
+  MPI_Request request;
+  MPI_Status status;
+  int cancelled = 0;
+  if (sends) {
+    fill(data, most, 3);
+    MPI_Send_init(data, most, MPI_BYTE, rank + 1, 48, MPI_COMM_WORLD, &request);
+    MPI_Start(&request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    MPI_Send(&cancelled, 1, MPI_INT, rank + 1, 49, MPI_COMM_WORLD);
+    MPI_Start(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    CHECK(!cancelled);
+    MPI_Start(&request);
+    MPI_Request_free(&request);
+    CHECK(request == MPI_REQUEST_NULL);
+  }
+  if (receives) {
+    MPI_Recv(&cancelled, 1, MPI_INT, rank - 1, 49, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = cancelled ? 1 : 0; i < 3; ++i) {
+      MPI_Recv(data, most, MPI_BYTE, rank - 1, 48, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(is_filled(data, most, 3));
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  free(data);
 }
 
 // The send of MPI_Isendrecv too: what it receives has come.
@@ -355,6 +429,16 @@ int main(int argc, char** argv) {
                                             {"ends_by_testsome", ends_by_testsome},
                                             {"ends_by_status", ends_by_status},
                                             {"ends_of_both_ways", ends_of_both_ways},
+                                            {"repeated_by_wait", repeated_by_wait},
+                                            {"repeated_by_waitall", repeated_by_waitall},
+                                            {"repeated_by_waitany", repeated_by_waitany},
+                                            {"repeated_by_waitsome", repeated_by_waitsome},
+                                            {"repeated_by_test", repeated_by_test},
+                                            {"repeated_by_testall", repeated_by_testall},
+                                            {"repeated_by_testany", repeated_by_testany},
+                                            {"repeated_by_testsome", repeated_by_testsome},
+                                            {"repeated_by_status", repeated_by_status},
+                                            {"repeated_cancelled_and_freed", repeated_cancelled_and_freed},
                                             {"stale", stale},
                                             {"attributes", attributes},
                                             {"probed_and_freed", probed_and_freed},

@@ -289,6 +289,7 @@ std::uint64_t Trace::event_count() const {
 }
 
 ReadTrace read_trace(std::string_view text) {
+  if (text.empty()) return {.problem = "it is empty"};
   if (next_line(&text) != first_line) return {.problem = "line 1 is not '" + std::string(first_line) + "'"};
   Reader reader;
   for (std::uint64_t number = 2; !text.empty(); ++number) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -315,6 +316,7 @@ def test_page(stage: Stage, built: dict[str, str], deep: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("", "it is empty"),
         ("hello\n", "line 1 is not 'unisono-message-trace 1'"),
         (
             _HEAD + "rank 0\nsend 1 9 0 0 8\n",
@@ -346,6 +348,43 @@ def test_names_what_cannot_be_read(stage: Stage, built: dict[str, str], name: st
     for command in ("replay", "report"):
         answer = stage.unisono("match", command, name, environment=built)
         assert answer.returncode == 2 and said in answer.stderr, answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("folder", "File 'folder' is a directory"),
+        ("others.trace", "File 'others.trace' is not readable"),
+        ("hidden/others.trace", "File 'hidden/others.trace' may not be looked at"),
+    ],
+)
+def test_names_what_is_another_users(stage: Stage, built: dict[str, str], name: str, said: str) -> None:
+    (stage.work / "folder").mkdir()
+    hidden = stage.work / "hidden"
+    hidden.mkdir()
+    for file in (stage.work / "others.trace", hidden / "others.trace"):
+        file.write_text(_deep(10, 1000))
+        file.chmod(0o000)
+    hidden.chmod(0o000)
+    as_user: list[str] = []
+    if os.geteuid() == 0:
+        for file in (stage.work / "others.trace", hidden / "others.trace", hidden):
+            os.chown(file, 65534, 65534)
+        # Root without what lets it read all files.
+        taken = "-dac_override,-dac_read_search"
+        as_user = ["setpriv", f"--bounding-set={taken}", f"--inh-caps={taken}"]
+    for command in ("replay", "report"):
+        answer = subprocess.run(
+            [*as_user, *stage.command("match", command, name)],
+            env=stage.environment(built),
+            cwd=stage.work,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+        assert answer.returncode == 2 and said in answer.stderr, answer.stderr
+    hidden.chmod(0o700)
 
 
 @pytest.mark.parametrize(

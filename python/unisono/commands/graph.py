@@ -14,6 +14,7 @@ import click
 from unisono.commands.hints import HintingChoice
 from unisono.commands.lists import ListOption
 from unisono.commands.values import (
+    InputFile,
     collected,
     json_option,
     picture_name,
@@ -62,7 +63,7 @@ class Asked:
 
 
 @click.command()
-@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", required=False, type=InputFile())
 @click.option(
     "--moore", metavar="D,R", help="A torus of D dimensions; neighbours are all ranks at most R away in each."
 )

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from unisono.commands.hints import HintingChoice, HintingGroup
 from unisono.commands.jobs import JobCommand, mpicc_option, quiet_settings
 from unisono.commands.lists import ListOption
-from unisono.commands.values import RealRange, collected, json_option
+from unisono.commands.values import InputFile, RealRange, collected, json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UsageError
 from unisono.measuring import candidates, matching_bench
@@ -30,7 +30,7 @@ def command() -> None:
     """
 
 
-_file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_file = click.argument("file", type=InputFile())
 _engine = click.option(
     "--engine",
     "engines",
@@ -254,7 +254,7 @@ def profile(file: Path, written: Path, rank: str | None, as_json: bool) -> None:
 @click.option(
     "--profile",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(),
     help="What an earlier run has put into its queues, as `unisono match profile` writes it.  [default: what this trace puts there]",
 )
 @json_option()

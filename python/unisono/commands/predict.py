@@ -15,6 +15,7 @@ import click
 from unisono.commands.hints import HintingChoice
 from unisono.commands.lists import ListOption
 from unisono.commands.values import (
+    InputFile,
     RealRange,
     collected,
     graph_option,
@@ -124,7 +125,7 @@ class Asked:
 @plot_option("Draw times over sizes into this .svg or .png file.")
 @click.option(
     "--measured",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(),
     help="Cells of `unisono bench --try all --json` on this layout: print how far predictions are from them.",
 )
 @click.option("--show-machine", is_flag=True, hidden=True, help="Now `unisono machine show NAME --json`.")

@@ -31,6 +31,22 @@ _Result = TypeVar("_Result")
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
+class InputFile(click.Path):
+    """A file that is there and may be read. One in a folder that this user may not enter is not called missing."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            Path(value).stat()
+        except PermissionError:
+            self.fail(f"File {click.format_filename(value)!r} may not be looked at.", param, ctx)
+        except (OSError, ValueError):
+            pass  # what is wrong says click
+        return super().convert(value, param, ctx)
+
+
 def _filled(kind: type[_Settings], given: dict[str, Any]) -> _Settings:
     """Takes out of `given` what the fields of `kind` want; a field that is a dataclass itself takes its own ones."""
     hints = get_type_hints(kind)

@@ -56,7 +56,7 @@ TEST(Trace, of_others_may_have_comments_tabs_and_empty_lines) {
 }
 
 TEST(Trace, says_which_line_is_wrong) {
-  EXPECT_EQ(read_trace("").problem, "line 1 is not 'unisono-message-trace 1'");
+  EXPECT_EQ(read_trace("").problem, "it is empty");
   EXPECT_EQ(read_trace("unisono-message-trace 1\n").problem, "no line says how many ranks there are");
   EXPECT_EQ(problem_of("rank 4\n"), "line 3 wants a rank below 4");
   EXPECT_EQ(problem_of("rank 0\nrank 0\n"), "line 4 names a rank a second time");

@@ -2,6 +2,7 @@
 #include "model/simulate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -49,7 +50,7 @@ class Schedule {
   }
 
   void run(const std::vector<double>& begins, Cores* cores, std::vector<double>* ends) {
-    if (replay_) return replay_->run(begins, cores, *ends);
+    if (replay_ && !is_by_events_) return replay_->run(begins, cores, *ends);
     RunOptions run = run_options();
     run.begins = begins;
     run.cores = cores;
@@ -57,6 +58,10 @@ class Schedule {
     if (!outcome.problem.empty()) problem_text_ = outcome.problem;
     *ends = std::move(outcome.ends);
   }
+
+  // Runs the next calls so, though they could be replayed.
+  void go_by_events(bool is_by_events) { is_by_events_ = is_by_events; }
+  bool is_replayed() const { return replay_.has_value(); }
 
   bool is_on_agent(int index) const {
     return !on_agents_.empty() && on_agents_[static_cast<std::size_t>(index)];
@@ -102,6 +107,7 @@ class Schedule {
   Crew crew_;
   std::vector<bool> on_agents_;  // by index; empty: none
   std::optional<Replay> replay_;
+  bool is_by_events_ = false;
   std::int64_t steps_ = 0;
   std::string problem_text_;
 };
@@ -122,6 +128,7 @@ class Hosts {
     for (Cores* cores : {&cores_, &waiting_}) {
       if (options.slow_share > 0) cores->slow_down(options.slow_share, options.slow_factor);
     }
+    if (!is_computing_meanwhile()) end_ = -options.compute_us;  // nobody computes before the first call
     begins_.resize(static_cast<std::size_t>(problem.size), 0);
     ends_ = begins_;
     agent_begins_.resize(static_cast<std::size_t>(layout_.nodes()), 0);
@@ -232,6 +239,44 @@ class Hosts {
   double end_ = 0;                                 // of the call before
 };
 
+// Holds replayed calls together with the same calls by events.
+class Checker {
+ public:
+  Checker(Schedule* schedule, int calls) : schedule_(schedule), calls_(calls) {
+    // They take some tenths of a second together; of very many ranks, as long as two recordings.
+    constexpr std::int64_t most_steps = 200'000, fewest_calls = 2, most_calls = 100;
+    const std::int64_t of_steps = most_steps / std::max<std::int64_t>(schedule->steps(), 1);
+    if (schedule->is_replayed())
+      checked_ = std::min<std::int64_t>(std::clamp(of_steps, fewest_calls, most_calls), calls);
+  }
+
+  // Call so-and-so, from 0 on; its time by replay, where there is one.
+  double call(int number, Hosts* hosts) {
+    if ((number + 1) * checked_ / calls_ == number * checked_ / calls_) return hosts->call(schedule_);
+    Hosts same = *hosts;
+    const double replay_us = hosts->call(schedule_);
+    schedule_->go_by_events(true);
+    const double events_us = same.call(schedule_);
+    schedule_->go_by_events(false);
+    constexpr double rounding_us = 1e-6;
+    const double error_us = replay_us - events_us;
+    ++found_.calls;
+    if (std::abs(error_us) > rounding_us) ++found_.differing;
+    events_us_ += events_us;
+    error_us_ += error_us;
+    if (events_us > 0) found_.most_error = std::max(found_.most_error, std::abs(error_us) / events_us);
+    if (events_us_ > 0) found_.mean_error = error_us_ / events_us_;
+    return replay_us;
+  }
+  const ReplayCheck& found() const { return found_; }
+
+ private:
+  Schedule* schedule_;
+  std::int64_t calls_, checked_ = 0;
+  ReplayCheck found_;
+  double events_us_ = 0, error_us_ = 0;  // of all checked calls
+};
+
 std::string why_not(const Problem& problem, const Machine& machine, const SimulateOptions& options) {
   if (options.has_agents && !machine.agent)
     return "machine " + machine.name + " has no agent: quadrics-alc has, or a file with `agent`";
@@ -274,11 +319,13 @@ Simulated simulate(const Candidate& candidate, const Problem& problem, std::int6
   quiet.compute_us = 0;
   if (schedule.problem_text().empty())
     result.quiet_us = Hosts(problem, machine, quiet, bytes, {}).call(&schedule);
+  Checker checker(&schedule, options.calls);
   for (int call = 0; call < options.calls && schedule.problem_text().empty(); ++call) {
-    result.us.push_back(hosts.call(&schedule));
+    result.us.push_back(checker.call(call, &hosts));
     if (options.progress) options.progress(static_cast<double>(call + 1) / options.calls);
   }
   result.problem = schedule.problem_text();
+  result.check = checker.found();
   result.works = schedule.works();
   result.steps = schedule.steps();
   return result;

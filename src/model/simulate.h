@@ -33,11 +33,21 @@ struct SimulateOptions {
   std::function<void(double share)> progress = {};
 };
 
+// A replay takes messages in the order of the quiet call, though noise may let them overtake each other. So
+// some calls, evenly spread, are run event by event as well, from where the replay of each began.
+struct ReplayCheck {
+  int calls = 0;          // that were run both ways
+  int differing = 0;      // of them those that took another time
+  double mean_error = 0;  // of the replays' mean time, against the events'
+  double most_error = 0;  // of a single call, the largest
+};
+
 struct Simulated {
   std::string problem;     // why there are no times; else empty
   double quiet_us = 0;     // of a call without noise
   std::vector<double> us;  // of each call: see simulate()
   std::string by_events;   // why the events were run for each call; empty: it was replayed
+  ReplayCheck check;       // of a replay
   std::int64_t works = 0;  // of a replay: pieces of work of a call
   std::int64_t steps = 0;  // of a call
 };

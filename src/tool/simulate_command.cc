@@ -142,6 +142,14 @@ ordered_json to_json(const Distribution& found) {
   return json;
 }
 
+ordered_json to_json(const model::ReplayCheck& check) {
+  if (check.calls == 0) return nullptr;
+  return {{"calls", check.calls},
+          {"differing", check.differing},
+          {"mean_error", check.mean_error},
+          {"most_error", check.most_error}};
+}
+
 // With all of its parameters.
 std::string full_text_of(const model::Candidate& candidate) {
   std::string inside;
@@ -241,6 +249,7 @@ int simulate_calls(const std::vector<std::string>& words) {
   json.update(to_json(problem, machine, options));
   json["algorithm"] = full_text_of(candidate);
   json["by_events"] = done.by_events.empty() ? ordered_json(nullptr) : ordered_json(done.by_events);
+  json["replay_check"] = to_json(done.check);
   json["steps"] = done.steps;
   json["works"] = done.works;
   json["quiet_us"] = done.quiet_us;

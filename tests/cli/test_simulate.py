@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import resource
+import statistics
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +69,91 @@ def test_many_ranks(stage: Stage, built: dict[str, str]) -> None:
     assert (many["ranks"], many["by_events"]) == (100_000, None)
     assert 1.3 * few["quiet_us"] < many["quiet_us"] < 2 * few["quiet_us"]
     assert many["distribution"]["mean_us"] > max(many["quiet_us"], few["distribution"]["mean_us"])
+
+
+@needs_build
+def test_replays_say_how_far_they_are_from_the_events(stage: Stage, built: dict[str, str]) -> None:
+    """With 8 ranks no message overtakes another; with 64 some do."""
+    noise = ["--noise", "exponential(rate=500,mean=30)", "--algorithm", "recursive_doubling"]
+    words = ["allreduce", "--calls", "60", *noise]
+    exact, near = (simulated(stage, built, *words, "--layout", f"{ranks}x1") for ranks in (8, 64))
+    assert exact["replay_check"]["calls"] == 60 and exact["replay_check"]["differing"] == 0
+    found = near["replay_check"]
+    assert found["calls"] == 60 and 0 < found["differing"] < 60
+    events = simulated(stage, built, *words, "--layout", "64x1", "--events", "--calls", "2")
+    assert events["replay_check"] is None and events["by_events"] == "as it was asked for"
+    for ranks, said in ((8, "60 of the calls were run event by event as well, and took the same times"),
+                        (64, f"{found['differing']} took other times, since messages overtook each other")):  # fmt: skip
+        text = stage.unisono("simulate", *words, "--layout", f"{ranks}x1", environment=built).stdout
+        assert said in " ".join(text.split()), text
+
+
+@needs_build
+def test_windows_and_trimming_are_of_the_samples(stage: Stage, built: dict[str, str]) -> None:
+    """As they follow from all times."""
+    words = ["allreduce", "--layout", "32x1", "--calls", "400", "--noise", "exponential(rate=1000,mean=40)"]
+    shown = simulated(stage, built, *words, "--window", "3", "--window", "50", "--trim", "0.2")[
+        "distribution"
+    ]
+    tool = [f"{built['UNISONO_HOME']}/bin/unisono-tool", "simulate", "--operation", *words, "--samples"]
+    done = subprocess.run(tool, capture_output=True, text=True, check=True, timeout=60)
+    samples = sorted(json.loads(done.stdout)["samples"])
+    assert len(samples) == 400 and shown["mean_us"] == pytest.approx(statistics.fmean(samples))
+    kept = samples[:320]
+    assert shown["trimmed"] == {
+        "share": 0.2,
+        "mean_us": pytest.approx(statistics.fmean(kept)),
+        "deviation_us": pytest.approx(statistics.stdev(kept)),
+    }
+    assert [one["us"] for one in shown["windows"]] == [3, 50]
+    for one in shown["windows"]:
+        most = max(sum(low <= us <= low + one["us"] for us in samples) for low in samples)
+        assert one["share"] == pytest.approx(most / 400)
+        assert sum(one["from_us"] <= us <= one["from_us"] + one["us"] for us in samples) == most
+    standard = simulated(stage, built, *words)["distribution"]
+    assert [one["us"] for one in standard["windows"]] == [4, 20] and standard["trimmed"]["share"] == 0.01
+
+
+@needs_build
+def test_slow_cores(stage: Stage, built: dict[str, str]) -> None:
+    """Where all cores take twice as long ranks compute for twice as long; with a share of 0 nothing changes."""
+    words = ["allreduce", "--layout", "16x1", "--calls", "3", "--noise", "none", "--compute", "1000", "--no-barrier"]  # fmt: skip
+    even, none, all_slow, some = (
+        simulated(stage, built, *words, *slow)
+        for slow in ([], ["--slow", "0,3"], ["--slow", "1,2"], ["--slow", "0.3,2"])
+    )
+    assert none == even
+    # The time of a call is without `--compute`: what is left is the thousand more, from the second call on.
+    added = [
+        1.5 * (one["distribution"]["mean_us"] - even["distribution"]["mean_us"]) for one in (all_slow, some)
+    ]
+    assert added[0] == pytest.approx(1000, rel=0.05)
+    assert even["distribution"]["least_us"] == pytest.approx(even["quiet_us"])
+    # The slowest one holds up all of them, and the network's part of a call is as it was.
+    assert 900 < added[1] <= added[0] + 1e-6
+    assert even["quiet_us"] < some["quiet_us"] <= all_slow["quiet_us"] < 2 * even["quiet_us"]
+
+
+@needs_build
+def test_a_plot_of_calls(stage: Stage, built: dict[str, str]) -> None:
+    """A bar for each bin of the histogram, as high as it has calls, between lines of what is shown besides."""
+    words = ["simulate", "allreduce", "--layout", "64x1", "--calls", "200", "--noise", NOISE]
+    answer = stage.unisono(*words, "--plot", "calls.svg", environment=built)
+    assert answer.returncode == 0 and "calls.svg" in answer.stdout, answer.stderr
+    plot = (stage.work / "calls.svg").read_text()
+    found = json.loads(stage.unisono(*words, "--json", environment=built).stdout)
+    for text in (found["algorithm"], "time of a call (us)", "allreduce of 8 B on 64 ranks", "without noise", "mean"):  # fmt: skip
+        assert html.escape(text) in plot, text
+    heights = [
+        max(ys) - min(ys)
+        for path in re.findall(r'<path d="([^"]*)" clip-path="[^"]*" style="fill: #1f77b4"', plot)
+        if (ys := [float(y) for _, y in re.findall(r"[ML] ([-\d.]+) ([-\d.]+)", path)])
+    ]
+    counts = [count for *_, count in found["distribution"]["histogram"]]
+    assert len(heights) == len(counts)
+    unit = max(heights) / max(counts)
+    assert heights == pytest.approx([unit * count for count in counts], abs=0.01)
+    assert stage.unisono(*words, "--plot", "calls.txt", environment=built).returncode == 2
 
 
 def recording(path: Path, **changes: Any) -> str:

@@ -53,8 +53,21 @@ def facts(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
 def how(answer: Mapping[str, Any]) -> str:
     """By replay, or why not."""
     if answer["by_events"] is None:
-        return f"One call of {units.count_text(answer['steps'])} steps was recorded, and replayed."
+        recorded = f"One call of {units.count_text(answer['steps'])} steps was recorded, and replayed."
+        return f"{recorded} {_checked(answer['replay_check'])}"
     return f"Every call was run event by event: {answer['by_events']}."
+
+
+def _checked(check: Mapping[str, Any]) -> str:
+    """How far replays are from the same calls by events."""
+    run = f"{units.count_text(check['calls'])} of the calls were run event by event as well"
+    if check["differing"] == 0:
+        return f"{run}, and took the same times."
+    longer = "longer" if check["mean_error"] >= 0 else "shorter"
+    return (
+        f"{run}: {units.count_text(check['differing'])} took other times, since messages overtook each other. "
+        f"By replay the mean is {abs(check['mean_error']):.2%} {longer}, and single calls are up to {check['most_error']:.1%} off."
+    )
 
 
 def show(answer: Mapping[str, Any]) -> None:

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ostream>
 
 #include "algorithms/catalogue/descriptor.h"
 #include "machines.h"
@@ -118,6 +120,110 @@ TEST(Replay, IsTheEventsWithNoiseWhereTheOrderIsTheSame) {
   }
 }
 
+// What may differ between a replay and the events, one after the other.
+struct Course {
+  const char* name;
+  const char* noise;  // empty: none
+  SimulateOptions options;
+};
+std::ostream& operator<<(std::ostream& out, const Course& course) {
+  return out << course.name;
+}
+
+class ReplayOf : public ::testing::TestWithParam<Course> {
+ protected:
+  static SimulateOptions options() {
+    SimulateOptions made = GetParam().options;
+    made.calls = 100;
+    const std::string text = GetParam().noise;
+    if (text.empty()) return made;
+    NoiseSource source = *noise_from_text(text).source;
+    if (source.kind == NoiseKind::recorded)
+      source.recording = {.length_us = 2000, .begins_us = {100, 600, 650, 1700}, .us = {10, 30, 200, 3}};
+    made.noise = {source};
+    return made;
+  }
+};
+
+// Two send each other one message: nothing overtakes it. Among eight some messages may overtake others.
+TEST_P(ReplayOf, IsTheEvents) {
+  const Machine machine = *find_built_in("quadrics-alc");
+  const Candidate doubling = candidate_of(Operation::allreduce, "recursive_doubling");
+  for (const bool are_two : {true, false}) {
+    SimulateOptions asked = options();
+    const std::string layout = std::string(are_two ? "2" : "8") + (asked.has_agents ? "x2" : "x1");
+    const schedule::Problem problem = problem_on(Operation::allreduce, layout);
+    const Simulated replay = simulate(doubling, problem, 8, machine, asked);
+    asked.by_events = true;
+    const Simulated events = simulate(doubling, problem, 8, machine, asked);
+    ASSERT_EQ(replay.problem + replay.by_events, "");
+    ASSERT_EQ(replay.us.size(), 100U);
+    ASSERT_EQ(events.us.size(), 100U);
+    EXPECT_NEAR(replay.quiet_us, events.quiet_us, 1e-6);
+    for (std::size_t call = 0; are_two && call < events.us.size(); ++call)
+      EXPECT_NEAR(replay.us[call], events.us[call], 1e-6) << "call " << call;
+    // There is something to compare.
+    const auto [least, most] = std::ranges::minmax(events.us);
+    EXPECT_TRUE(asked.noise.empty() || most > least + 1) << layout;
+    EXPECT_EQ(replay.check.calls, 100);
+    EXPECT_EQ(events.check.calls, 0);
+    EXPECT_TRUE(!are_two || replay.check.differing == 0);
+    EXPECT_NEAR(replay.check.mean_error, 0, are_two ? 1e-9 : 0.03) << layout;
+  }
+}
+
+constexpr const char* some_noise = "exponential(rate=5000,mean=30)";
+INSTANTIATE_TEST_SUITE_P(
+    Courses, ReplayOf,
+    ::testing::Values(
+        Course{"fixed", "fixed(rate=5000,mean=30)", {}}, Course{"uniform", "uniform(rate=5000,mean=30)", {}},
+        Course{"exponential", some_noise, {}},
+        Course{"lognormal", "lognormal(rate=5000,mean=30,shape=1)", {}},
+        Course{"periodic", "periodic(rate=5000,mean=30,shape=0.5)", {}}, Course{"recorded", "recorded", {}},
+        Course{"slow", "", {.slow_share = 0.3, .slow_factor = 3}},
+        Course{"slow_with_noise", some_noise, {.slow_share = 0.3, .slow_factor = 3}},
+        Course{"no_barrier", some_noise, {.compute_us = 20, .is_together = false}},
+        Course{"agents", some_noise, {.has_agents = true}},
+        Course{"agents_recorded", "recorded", {.has_agents = true}},
+        Course{"agents_slow", some_noise, {.slow_share = 0.3, .slow_factor = 3, .has_agents = true}},
+        Course{"agents_no_barrier", some_noise, {.has_agents = true, .is_together = false}},
+        Course{"agents_overlap", some_noise, {.has_agents = true, .compute_us = 50, .is_overlapped = true}}),
+    [](const auto& info) { return info.param.name; });
+
+// Ranks at the ends of a tree send, or receive, by themselves.
+TEST(Replay, IsTheEventsWithHostsAtTheEndsOfAgents) {
+  const Machine machine = *find_built_in("quadrics-alc");
+  const schedule::Problem problem = problem_on(Operation::reduce, "4x2");
+  const Candidate tree = candidate_of(Operation::reduce, "binomial");
+  SimulateOptions options{.calls = 200, .has_agents = true, .has_hosts_at_ends = true};
+  options.noise = {*noise_from_text(some_noise).source};
+  const Simulated replay = simulate(tree, problem, 8, machine, options);
+  options.by_events = true;
+  const Simulated events = simulate(tree, problem, 8, machine, options);
+  ASSERT_EQ(replay.problem + replay.by_events, "");
+  EXPECT_NEAR(replay.quiet_us, events.quiet_us, 1e-6);
+  EXPECT_NEAR(mean(replay.us), mean(events.us), 0.02 * mean(events.us));
+}
+
+// Of 33 ranks' messages some overtake others: how far replays are off is known from the calls that were run
+// both ways.
+TEST(Replay, SaysHowFarItIsFromTheEvents) {
+  SimulateOptions options{.calls = 300};
+  options.noise = {{.kind = NoiseKind::exponential, .rate_hz = 500, .mean_us = 30}};
+  const schedule::Problem problem = problem_on(Operation::allreduce, "33x1");
+  const Candidate doubling = candidate_of(Operation::allreduce, "recursive_doubling");
+  const Simulated replay = simulate(doubling, problem, 8, default_machine(), options);
+  EXPECT_EQ(replay.check.calls, 100);
+  EXPECT_GT(replay.check.differing, 5);
+  EXPECT_LT(replay.check.differing, 100);
+  EXPECT_GT(replay.check.most_error, 1e-3);
+  EXPECT_GE(replay.check.most_error, std::abs(replay.check.mean_error));
+  EXPECT_LT(std::abs(replay.check.mean_error), 0.05);
+  // To look at them changes nothing.
+  options.calls = 1;
+  EXPECT_EQ(simulate(doubling, problem, 8, default_machine(), options).us[0], replay.us[0]);
+}
+
 // A parent takes its children's messages as they come: the replay keeps the order of the quiet call, and is
 // no more than some messages' work behind.
 TEST(Replay, IsNearTheEventsWhereMessagesAreTakenAsTheyCome) {
@@ -177,6 +283,17 @@ TEST(Agents, HostsThatComputeMeetAllDetours) {
     options.compute_us = 0;
     EXPECT_LT(mean(simulate(tree, problem, 8, machine, options).us), quiet + 100) << is_overlapped;
     options.compute_us = 10'000;
+  }
+}
+
+// Nothing is taken off the first one, before which nobody has computed.
+TEST(Computing, IsNoPartOfACall) {
+  const schedule::Problem problem = problem_on(Operation::allreduce, "8x1");
+  const Candidate doubling = candidate_of(Operation::allreduce, "recursive_doubling");
+  for (const bool is_together : {false, true}) {
+    const SimulateOptions options{.calls = 3, .compute_us = 1000, .is_together = is_together};
+    const Simulated found = simulate(doubling, problem, 8, default_machine(), options);
+    for (const double us : found.us) EXPECT_NEAR(us, found.quiet_us, 1e-6) << is_together;
   }
 }
 

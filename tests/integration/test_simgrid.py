@@ -16,6 +16,7 @@ from mpis import ROOT
 sys.path.insert(0, str(ROOT / "tools/simgrid"))
 
 import smpi
+from compare import OPERATIONS
 from platforms import EAGER_BYTES, LATENCY_S, OVERHEAD_S, Platform
 
 COMMAND = [sys.executable, str(ROOT / "tools/simgrid/compare.py")]
@@ -48,8 +49,28 @@ def test_times_follow_from_the_platform() -> None:
     assert shift["us"] >= message["half"] * 0.99
 
 
-def test_all_operations_come_to_the_same_results(tmp_path: Path) -> None:
-    """On 16 nodes; compare.py ends where two ways to make a call differ. The same twice is the same to the last digit."""
+@pytest.mark.parametrize(("network", "selectors"), [("dragonfly", "ompi"), ("torus", "mvapich2,impi")])
+def test_all_operations_come_to_the_same_results(tmp_path: Path, network: str, selectors: str) -> None:
+    """By Unisono's algorithms and by the selectors', on 16 nodes; compare.py ends where two ways to make a call differ."""
+    words = ["--platforms", network, "--ranks", "16", "--sizes", "8", "--selectors", selectors]
+    done = subprocess.run(
+        [*COMMAND, *words, "--output", str(tmp_path / "all")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    cells = json.loads((tmp_path / "all.json").read_text())
+    assert [cell["operation"] for cell in cells] == list(OPERATIONS)
+    for cell in cells:
+        assert set(cell["native_us"]) == set(selectors.split(",")) and min(cell["native_us"].values()) > 0, (
+            cell
+        )
+        assert set(cell["unisono_us"]) == set(cell["predicted_us"]) and min(cell["unisono_us"].values()) > 0
+        assert set(cell["results"]) == {*cell["unisono_us"], *cell["native_us"]}
+        (result,) = set(cell["results"].values())
+        assert result is not None and (result == "0") == (cell["operation"] == "barrier"), cell
+
+
+def test_the_same_comes_twice(tmp_path: Path) -> None:
+    """To the last digit, on 16 nodes."""
     short = ["--platforms", "fat-tree", "--ranks", "16", "--sizes", "8,4K", "--selectors", "mpich"]
     texts = []
     for name in ("first", "second"):

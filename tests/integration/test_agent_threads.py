@@ -45,7 +45,7 @@ def run_threads(
 
 
 @pytest.mark.in_turns(3, 1)
-@pytest.mark.parametrize("level", ["init", "0", "1", "3"])
+@pytest.mark.parametrize("level", ["init", "0", "1", "2", "3"])
 def test_each_thread_level(mpi: Mpi, tmp_path: Path, level: str) -> None:
     """The program gets the level that it asks for, at least; results are right, and nobody waits for who sleeps."""
     result = run_threads(mpi, tmp_path, "4x1", (level, "finalize"), ("--report", "r.json")).check()

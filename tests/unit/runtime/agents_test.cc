@@ -457,22 +457,5 @@ TEST_F(AgentThreadsTest, cores_that_are_not_there) {
   EXPECT_NE(report().dump().find("an agent cannot run on cores 1000 of its node"), std::string::npos);
 }
 
-// Whatever waits then hears of it as where processes die, but at once: nobody comes in its place.
-TEST_F(AgentThreadsTest, one_that_is_told_to_end_ends_the_calls_that_it_had) {
-  options_.nodes = "2x1";
-  options_.agents_deadline = 60;
-  run_jobs(2, [](Job& job, FakeHost& host, int rank) {
-    const double begin_s = now_s(), in = rank;
-    double out = 0;
-    int error = host::success;
-    EXPECT_EQ(start_and_wait(job, sum_call(host.world(), &in, &out, 1), &error), Outcome::done);
-    host.barrier(host.world());
-    job.parts().world.agents->thread()->end_within(std::chrono::milliseconds(5000));
-    EXPECT_EQ(start_and_wait(job, sum_call(host.world(), &in, &out, 1), &error), Outcome::done);
-    EXPECT_EQ(error, host.rank_has_died());
-    EXPECT_LT(now_s() - begin_s, 30);
-  });
-}
-
 }  // namespace
 }  // namespace unisono::runtime

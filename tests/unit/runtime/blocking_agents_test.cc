@@ -317,11 +317,10 @@ TEST_F(BlockingAgentsTest, learning_tries_them) {
       for (const Json& candidate : learned["candidates"]) {
         if (candidate["algorithm"] == "agents") agents_s = candidate["time_s"].get<double>();
       }
-      // The other mode has a budget, which the host's slow calls take up.
-      if (std::string(mode) == "star") {
-        EXPECT_EQ(learned["chosen"] == "agents", are_faster) << learned.dump(1);
-        EXPECT_LT(agents_s, 1) << "not tried";
-      }
+      // The other mode has a budget, which the host's slow calls take up: it need not come to the fast ones.
+      if (std::string(mode) == "auto" && are_faster) continue;
+      EXPECT_EQ(learned["chosen"] == "agents", are_faster) << mode << ": " << learned.dump(1);
+      EXPECT_LT(agents_s, 1) << mode << ": not tried";
     }
   }
 }

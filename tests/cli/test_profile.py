@@ -115,9 +115,61 @@ def test_verdict(found: dict[str, Any], wanted: list[str]) -> None:
         assert text in said, said
 
 
-def test_waits_that_may_be_for_collectives() -> None:
-    found = made(SEND, WAIT, row("MPI_Iallreduce", "collective", 0.1, "same node", 8))
-    assert "may be for MPI_Iallreduce" in " ".join(profile.verdict(found))
+STARTED = row("MPI_Iallreduce", "collective", 0.1, "other node", 8)
+MADE = row("MPI_Alltoall_init", "collective", 0.1, "other node")
+ISEND = row("MPI_Isend", "point-to-point", 0.5, "same node", 1024)
+NEIGHBORS = row("MPI_Ineighbor_alltoall", "neighborhood", 0.1, "same node", 8)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (
+            made(STARTED, WAIT),
+            "Collectives take 31% of the run, waits for them included, most of it MPI_Waitall.",
+        ),
+        (made(SEND, STARTED, WAIT), "Collectives take 31% of the run, waits for them included"),
+        (made(row("MPI_Iprobe", "point-to-point", 1), STARTED, WAIT), "Collectives take 31% of the run"),
+        (made(STARTED, row("MPI_Test", "completion", 3)), "Collectives take 31% of the run"),
+        (made(NEIGHBORS, WAIT), "Collectives of neighbours take 31% of the run, waits for them included"),
+        (made(NEIGHBORS, STARTED, WAIT), "Collectives take 31% of the run, waits for them included"),
+        (made(MADE, row("MPI_Start", "point-to-point", 1), WAIT), "Collectives take 41% of the run"),
+        (made(ISEND, WAIT), "Messages between two ranks take 35% of the run, waits for them included"),
+        (
+            made(row("MPI_File_iwrite_at", "file", 1), WAIT),
+            "Reading and writing files takes 40% of the run, waits for it included",
+        ),
+        (
+            made(row("MPI_Rput", "one-sided", 1, "same node", 8), WAIT),
+            "One-sided communication takes 40% of the run",
+        ),
+    ],
+)
+def test_waits_belong_to_what_was_started(found: dict[str, Any], wanted: str) -> None:
+    said = profile.verdict(found)
+    assert said[0].startswith(wanted), said
+    assert ("can gain no more" in " ".join(said)) == ("ollectives" not in wanted)
+
+
+def test_waits_for_messages_and_collectives_are_of_both() -> None:
+    said = " ".join(profile.verdict(made(ISEND, WAIT, STARTED)))
+    assert said.startswith("Waits for requests take 30% of the run, most of it MPI_Waitall. They are of ")
+    assert "messages between two ranks (MPI_Isend)" in said and "collectives (MPI_Iallreduce)" in said
+    assert "cannot be told apart" in said
+    assert "Collectives take 1.0% of the run, and with all waits 31.0%: Unisono can gain no more" in said
+
+
+def test_waits_for_messages_and_files_are_none_of_collectives() -> None:
+    said = " ".join(profile.verdict(made(ISEND, WAIT, row("MPI_File_iread", "file", 0.1))))
+    assert "messages between two ranks (MPI_Isend) and of files (MPI_File_iread)" in said
+    assert "Unisono leaves them to the MPI. Collectives take 0.0% of the run: Unisono can" in said
+
+
+def test_agents_go_on_with_started_collectives_between_nodes() -> None:
+    assert "--agents 1" in profile.verdict(made(STARTED, WAIT))[0]
+    near = row("MPI_Iallreduce", "collective", 0.1, "same node", 8)
+    for found in (made(near, WAIT), made(MADE, WAIT), made(NEIGHBORS, WAIT), made(REDUCE)):
+        assert "agents" not in " ".join(profile.verdict(found))
 
 
 def test_messages_inside_a_node_are_not_to_be_placed_elsewhere() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,12 @@ SIZE_COLUMNS = ("function", "size", "partner", "calls", "bytes", "per call")
 PARTNERS = ("same rank", "same node", "other node", "unknown")
 _OUTSIDE_RUN = "start and end"
 _MOST_ROWS = 20
+_COLLECTIVE = ("collective", "neighborhood")
+_ADVISED = (*_COLLECTIVE, "point-to-point", "one-sided", "file")
+# MPI_Isend, MPI_Allreduce_init, MPI_File_iwrite_at, MPI_Rput. Probes leave no request.
+_STARTING = re.compile(r"MPI_(I(?!m?probe)|File_i(read|write)|R(put|get|accumulate)|\w+_init(_c)?$)")
+_STARTS = ("MPI_Start", "MPI_Startall")  # of requests of any kind: as waits are
+_BY_AGENTS = ("MPI_Iallreduce", "MPI_Ireduce", "MPI_Ibcast", "MPI_Ibarrier")
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,14 @@ def shares(profile: dict[str, Any]) -> Shares:
     )
     in_mpi = _part(profile["in_mpi_s"]["mean"], profile["run_s"]["mean"])
     return Shares(in_mpi, waiting, dict(sorted(by_kind.items(), key=lambda item: -item[1])))
+
+
+def _share_of(profile: dict[str, Any], functions: Sequence[str]) -> float:
+    """Of the run."""
+    run_s = profile["run_s"]["mean"] * max(profile["threads"], 1)
+    return _part(
+        sum(row["time_s"]["mean"] for row in profile["functions"] if row["function"] in functions), run_s
+    )
 
 
 def sent_bytes(profile: dict[str, Any]) -> dict[str, int]:
@@ -98,54 +113,103 @@ def verdict(profile: dict[str, Any]) -> list[str]:
             f"(the slowest computes for {units.seconds_text(profile['outside_s']['max'])}, a rank on average for "
             f"{units.seconds_text(profile['outside_s']['mean'])}). Give the ranks equal work: faster MPI does not help."
         )
-    parts = {
-        "collective": found.by_kind.get("collective", 0.0),
-        "messages": found.by_kind.get("point-to-point", 0.0) + found.by_kind.get("completion", 0.0),
-        "neighborhood": found.by_kind.get("neighborhood", 0.0),
-        "one-sided": found.by_kind.get("one-sided", 0.0),
-        "file": found.by_kind.get("file", 0.0),
-    }
+    starters = _starters(profile)
+    starts = _share_of(profile, _STARTS)
+    waits = found.by_kind.get("completion", 0.0) + starts
+    parts = {kind: found.by_kind.get(kind, 0.0) for kind in _ADVISED} | {"completion": 0.0}
+    parts["point-to-point"] -= starts
+    parts[_owner(starters)] += waits
     largest, share = max(parts.items(), key=lambda item: item[1])
     if share < LITTLE:
         lines.append(
             f"MPI takes {found.in_mpi:.0%} of the run, most of it in {_longest(profile, list(KINDS)[:-1])}."
         )
     else:
-        lines.append(_advice(profile, largest, share))
-    if largest not in ("collective", "neighborhood"):
-        taken = parts["collective"] + parts["neighborhood"]
-        lines.append(f"Collectives take {taken:.1%} of the run: Unisono can gain no more than that.")
+        lines.append(_advice(profile, largest, share, starters))
+    if largest not in _COLLECTIVE:
+        taken = sum(parts[kind] for kind in _COLLECTIVE)
+        also = (
+            f", and with all waits {taken + waits:.1%}"
+            if parts["completion"] and _has_collectives(starters)
+            else ""
+        )
+        lines.append(f"Collectives take {taken:.1%} of the run{also}: Unisono can gain no more than that.")
     return lines
 
 
-def _advice(profile: dict[str, Any], kind: str, share: float) -> str:
-    if kind in ("collective", "neighborhood"):
+def _starters(profile: dict[str, Any]) -> dict[str, list[str]]:
+    """Of each kind of work the functions that leave a request to wait for; what takes most time first."""
+    found: dict[str, list[str]] = {}
+    for row in profile["functions"]:
+        if row["kind"] != "completion" and _STARTING.match(row["function"]):
+            found.setdefault(row["kind"], []).append(row["function"])
+    return found
+
+
+def _owner(starters: dict[str, list[str]]) -> str:
+    """The kind whose requests all waits were for; `completion`: they cannot be told apart."""
+    kinds = [kind for kind in starters if kind in _ADVISED] or ["point-to-point"]
+    if len(kinds) == 1:
+        return kinds[0]
+    return "collective" if all(kind in _COLLECTIVE for kind in kinds) else "completion"
+
+
+def _has_collectives(starters: dict[str, list[str]]) -> bool:
+    return any(kind in starters for kind in _COLLECTIVE)
+
+
+def _advice(profile: dict[str, Any], kind: str, share: float, starters: dict[str, list[str]]) -> str:
+    has_waits = _owner(starters) == kind and any(row["kind"] == "completion" for row in profile["functions"])
+    with_waits = ", waits for them included" if has_waits else ""
+    most = f"most of it {_longest(profile, [kind, 'completion'] if has_waits else [kind])}"
+    if kind in _COLLECTIVE:
         what = "Collectives" if kind == "collective" else "Collectives of neighbours"
         return (
-            f"{what} take {share:.0%} of the run, most of it {_longest(profile, [kind])}. "
-            "Next: run the program with `unisono run`, and compare."
+            f"{what} take {share:.0%} of the run{with_waits}, {most}. "
+            f"Next: run the program with `unisono run`, and compare.{_agents_text(profile) if has_waits else ''}"
         )
-    if kind == "messages":
+    if kind == "completion":
+        names = {"point-to-point": "messages between two ranks"}
+        of = " and of ".join(
+            f"{names.get(one, KINDS[one])} ({started[0]})"
+            for one, started in starters.items()
+            if one in _ADVISED
+        )
+        then = "Next: run the program with `unisono run`, and compare." + _agents_text(profile)
+        return (
+            f"Waits for requests take {share:.0%} of the run, {most}. They are of {of}, and cannot be told apart. "
+            f"{then if _has_collectives(starters) else 'Unisono leaves them to the MPI.'}"
+        )
+    if kind == "point-to-point":
         sent = sent_bytes(profile)
         total = sum(sent.values())
         far = _part(sent["other node"], total)
         where = f" {far:.0%} of the bytes go to other nodes." if far else ""
         place = "place ranks that talk much on one node, or " if far else ""
-        started = [
-            row["function"]
-            for row in profile["functions"]
-            if row["kind"] in ("collective", "neighborhood") and row["function"].startswith("MPI_I")
-        ]
-        also = f" Some of these waits may be for {started[0]}." if started else ""
         return (
-            f"Messages between two ranks take {share:.0%} of the run, waits for them included, most of it "
-            f"{_longest(profile, ['point-to-point', 'completion'])}.{where}{also} Unisono leaves them to the MPI: "
-            f"{place}send while the program computes."
+            f"Messages between two ranks take {share:.0%} of the run{with_waits}, {most}.{where} "
+            f"Unisono leaves them to the MPI: {place}send while the program computes."
         )
     what = {"one-sided": "One-sided communication", "file": "Reading and writing files"}[kind]
     return (
-        f"{what} takes {share:.0%} of the run, most of it {_longest(profile, [kind])}. "
+        f"{what} takes {share:.0%} of the run{with_waits.replace('them', 'it')}, {most}. "
         "Unisono leaves it to the MPI: look at the MPI's own settings."
+    )
+
+
+def _agents_text(profile: dict[str, Any]) -> str:
+    """What helps started collectives between nodes."""
+    served = [
+        row["function"]
+        for row in profile["functions"]
+        if row["function"].removesuffix("_c") in _BY_AGENTS
+        and any(cell["partner"] == "other node" for cell in row["cells"])
+    ]
+    if not served:
+        return ""
+    return (
+        f" With `--agents 1` as well: agents go on with {served[0]} while the program computes "
+        "(docs/guide/agents.md)."
     )
 
 

@@ -92,3 +92,59 @@ def test_no_error_is_larger_than_its_time(
     assert estimates.time_text(seconds, error_s, 10.0) == text
     assert estimates.cell_text(seconds, error_s, True) == cell
     assert estimates.share_text(seconds, error_s, 10.0) == share
+
+
+def _without_blocking(example: dict[str, Any], form: str, **more: Any) -> dict[str, Any]:
+    """No time in blocking calls; 90 allreduces that do not block."""
+    row = {
+        **example["classes"][0],
+        "form": form,
+        "operation": "allreduce",
+        "calls": 90,
+        "algorithm": "native",
+    }
+    little = {"collective_time_s": {"max": 1e-5, "mean": 1e-5, "error": 0}, "learning": []}
+    return example | little | {"classes": [row, *example["classes"][2:]]} | more
+
+
+def test_waits_that_were_not_counted_are_not_nothing(example: dict[str, Any]) -> None:
+    said = verdict.of_report(_without_blocking(example, "non-blocking")).text
+    assert "Nothing to gain" not in said and "0 %" not in said
+    assert "waits (MPI_Wait, MPI_Test) for calls that do not block (iallreduce) were not" in said
+    assert "`unisono profile` counts waits; between nodes `--agents 1` goes on" in said
+
+
+@pytest.mark.parametrize(
+    ("form", "more"),
+    [
+        ("persistent", {}),
+        ("non-blocking", {"nodes": [{"name": "node0", "ranks": 16}]}),
+        ("non-blocking", {"agents": {"started_again": 0, "calls": []}}),
+    ],
+)
+def test_agents_are_named_where_they_may_help(
+    example: dict[str, Any], form: str, more: dict[str, Any]
+) -> None:
+    said = verdict.of_report(_without_blocking(example, form, **more)).text
+    assert said.endswith("`unisono profile` counts waits.")
+    assert ("(allreduce_init)" in said) == (form == "persistent")
+
+
+def test_messages_are_compared_by_their_own_commands(example: dict[str, Any]) -> None:
+    totals = {
+        "sent": 10**6,
+        "deepest_posted": 1,
+        "deepest_unexpected": 0,
+        "most_unexpected_bytes": 0,
+        "floods": 0,
+    }
+    for classes in ([], example["classes"]):
+        report = example | {"messages": totals, "classes": classes, "learning": []}
+        said = verdict.of_report(report).text
+        assert said.startswith("How much was saved is not known: the MPI's own messages were not timed.")
+        assert "`unisono match report`" in said and "`unisono match bench`" in said
+        assert "`unisono bench" not in said and "Nothing to gain" not in said
+    both = verdict.of_report(example | {"messages": totals})
+    assert both.saved_s is not None and "Messages are not in it. `unisono match report`" in both.text
+    few = verdict.of_report(example | {"messages": totals | {"sent": 0}})
+    assert "match" not in few.text

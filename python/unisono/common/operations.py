@@ -41,3 +41,17 @@ WITHOUT_SIZE = (
     *OF_NEIGHBORS,
 )
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan")
+BY_AGENTS = ("allreduce", "reduce", "bcast", "barrier")  # that agents make
+_FORMS = {"blocking": ("", ""), "non-blocking": ("i", ""), "persistent": ("", "_init")}
+
+
+def called_as(operation: str, form: str) -> str:
+    """`bcast`, `ibcast`, `bcast_init`: as programs call it."""
+    before, behind = _FORMS[form]
+    return before + operation + behind
+
+
+def operation_and_form(name: str) -> tuple[str, str] | None:
+    """The reverse; None: it is the name of none."""
+    known = {called_as(operation, form): (operation, form) for operation in OPERATIONS for form in _FORMS}
+    return known.get(name.lower().removeprefix("mpi_"))

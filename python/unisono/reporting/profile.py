@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from unisono.common import printing, units
+from unisono.common.operations import BY_AGENTS
 
 LITTLE = 0.02  # a share of the run for which no work pays
 KINDS = {
@@ -37,7 +38,7 @@ _ADVISED = (*_COLLECTIVE, "point-to-point", "one-sided", "file")
 # MPI_Isend, MPI_Allreduce_init, MPI_File_iwrite_at, MPI_Rput. Probes leave no request.
 _STARTING = re.compile(r"MPI_(I(?!m?probe)|File_i(read|write)|R(put|get|accumulate)|\w+_init(_c)?$)")
 _STARTS = ("MPI_Start", "MPI_Startall")  # of requests of any kind: as waits are
-_BY_AGENTS = ("MPI_Iallreduce", "MPI_Ireduce", "MPI_Ibcast", "MPI_Ibarrier")
+_BY_AGENTS = tuple(f"MPI_I{operation}" for operation in BY_AGENTS)
 
 
 @dataclass(frozen=True)

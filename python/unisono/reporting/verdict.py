@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unisono.common import units
+from unisono.common.operations import BY_AGENTS, called_as
 
 _LITTLE = 0.005  # of the run: nobody would see it if that took no time
 _COARSE = 0.25  # how uncertain a comparison is of which the report does not say it
+_OF_MESSAGES = (
+    "`unisono match report` says what queues cost, of a trace (`unisono run --record-messages FILE`), and "
+    "`unisono match bench` measures the MPI's."
+)
 _ALIKE = 0.01  # of the time in collectives: no difference worth a word
 
 
@@ -35,13 +40,24 @@ class _Saving:
 
 
 def of_report(report: Mapping[str, Any]) -> Verdict:
+    found = _of_collectives(report)
+    if not report.get("messages", {}).get("sent"):
+        return found
+    if found.saved_s is None and report["messages"]["sent"] > sum(row["calls"] for row in report["classes"]):
+        return Verdict(
+            f"How much was saved is not known: the MPI's own messages were not timed. {_OF_MESSAGES}"
+        )
+    return replace(found, text=f"{found.text} Messages are not in it. {_OF_MESSAGES}")
+
+
+def _of_collectives(report: Mapping[str, Any]) -> Verdict:
     spent_s, wall_s = report["collective_time_s"]["max"], report["wall_s"]
     if not report["classes"] and report["native"]:
         return Verdict("Nothing gained: the MPI served all collective calls; the table above says why.")
     if not report["classes"]:
         return Verdict("Nothing to gain: the program made no collective call that Unisono could serve.")
     if wall_s > 0 and spent_s + report["collective_time_s"]["error"] < _LITTLE * wall_s:
-        return Verdict("Nothing to gain: 0 % of the time was spent in collectives.")
+        return Verdict(_of_started(report) or "Nothing to gain: 0 % of the time was spent in collectives.")
     blocking = [row for row in report["classes"] if row["form"] == "blocking"]
     if blocking and all(row["algorithm"] == "native" for row in blocking):
         return Verdict(
@@ -51,6 +67,22 @@ def of_report(report: Mapping[str, Any]) -> Verdict:
     if not savings:
         return Verdict(_unknown(report))
     return _compared(report, savings, spent_s)
+
+
+def _of_started(report: Mapping[str, Any]) -> str:
+    """Of calls that do not block: what was not counted, and what shows it. Empty: there were none."""
+    started = [row for row in report["classes"] if row["form"] != "blocking"]
+    if not started:
+        return ""
+    most = max(started, key=lambda row: row["calls"])
+    may_go_on = [row for row in started if row["form"] == "non-blocking" and row["operation"] in BY_AGENTS]
+    agents = "; between nodes `--agents 1` goes on with such calls while the program computes"
+    has_use = len(report["nodes"]) > 1 and "agents" not in report and may_go_on
+    return (
+        "How much was saved is not known: only blocking collectives were counted, and waits (MPI_Wait, MPI_Test) for "
+        f"calls that do not block ({called_as(most['operation'], most['form'])}) were not. "
+        f"`unisono profile` counts waits{agents if has_use else ''}."
+    )
 
 
 def _savings(learning: list[dict[str, Any]]) -> Iterator[_Saving]:

@@ -121,4 +121,41 @@ def test_agents_of_a_run(explain: Explain) -> None:
     row["form"], row["algorithm"] = "non-blocking", "agents"
     report["classes"] = [row]
     file.write_text(json.dumps(report))
-    assert "Agents" not in explain.run("report.json", "bcast", "16")
+    said = " ".join(explain.run("report.json", "bcast", "16").split())
+    assert "Agents would serve it today as well (option agents)" in said
+    assert "it would be another one" not in said
+    row["form"] = "blocking"
+    file.write_text(json.dumps(report))
+    said = " ".join(explain.run("report.json", "bcast", "16").split())
+    assert "Agents serve it where learning has measured them to be faster" in said
+    report["options"]["algorithm"] = "bcast:agents"
+    file.write_text(json.dumps(report))
+    said = explain.run("report.json", "bcast", "16")
+    assert "Agents" not in said and "it would be another one" not in said
+
+
+@pytest.mark.parametrize("name", ["iallreduce", "MPI_Iallreduce", "allreduce_init", "allreduce"])
+def test_forms_of_operations(explain: Explain, name: str) -> None:
+    """Reports print these names, so they may be asked about."""
+    file = explain.stage.work / explain.report()
+    report = json.loads(file.read_text())
+    row = {**report["classes"][0], "operation": "allreduce", "bytes_low": 9, "bytes_high": 16}
+    forms = ("persistent", "non-blocking", "blocking")
+    report["classes"] = [{**row, "form": form} for form in forms]
+    file.write_text(json.dumps(report))
+    form = {"allreduce": None, "allreduce_init": "persistent"}.get(name, "non-blocking")
+    found = explain.json("report.json", name, "16")
+    assert [one["recorded"]["classes"][0]["form"] for one in found] == ([form] if form else list(forms))
+    asked = explain.json(name, "16", "--layout", "4x4")
+    assert asked["question"]["form"] == ("non-blocking" if form else "blocking")
+    assert asked["agents"]["why_not"] == ("it is persistent" if form == "persistent" else "")
+    report["classes"] = []
+    file.write_text(json.dumps(report))
+    called = "iallreduce" if name.startswith("MPI_") else name
+    assert f"has no calls of {called} of 16 B" in explain.run("report.json", name, "16", status=1)
+
+
+def test_forms_are_refused_where_they_mean_nothing(explain: Explain) -> None:
+    answer = explain.stage.unisono("list", "iallreduce", environment=explain.environment)
+    said = answer.stdout + answer.stderr
+    assert answer.returncode == 2 and "'allreduce' stands for all its forms" in said

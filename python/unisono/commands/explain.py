@@ -54,7 +54,7 @@ class Asked:
             return f"{operation}:{self.algorithm}"
         return self.algorithm
 
-    def question(self, operation: str, size: int) -> list[str]:
+    def question(self, operation: str, form: str | None, size: int) -> list[str]:
         """As the tool takes it."""
         words = ["--operation", operation, "--bytes", str(size)]
         machine = catalogue.resolve(self.machine) if self.machine else None
@@ -72,6 +72,7 @@ class Asked:
             words += [f"--{name}", value] if value else []
         for name in self.names:
             words += ["--table", name]
+        words += ["--persistent"] if form == "persistent" else []
         return words + [f"--{name.replace('_', '-')}" for name in _SWITCHES if getattr(self, name)]
 
     def require_about_file(self) -> None:
@@ -147,16 +148,19 @@ def command(asked: Asked) -> None:
     if _is_program(first):
         raise _starts_a_program(first, [])
     is_file = "/" in first or "." in first or Path(first).is_file()
-    operation, size = _operation_and_size(asked.words[1:] if is_file else asked.words)
+    words = asked.words[1:] if is_file else asked.words
+    operation, form = _operation_and_form(words)
+    size = _size(words)
     if not is_file:
         assert operation is not None
-        _answer(asked, operation, 8 if size is None else size)
+        asked = replace(asked, non_blocking=asked.non_blocking or form is not None)
+        _answer(asked, operation, form, 8 if size is None else size)
         return
     asked.require_about_file()
     if _schema_of(Path(first)) == schemas.TABLE:
         _explain_table(first, operation, size, asked.region, asked.as_json)
     else:
-        _explain_report(Path(first), operation, size, asked.region, asked.as_json)
+        _explain_report(Path(first), operation, form, size, asked.region, asked.as_json)
 
 
 def _is_launcher(word: str) -> bool:
@@ -176,13 +180,13 @@ def _is_program(word: str) -> bool:
     return Path(word).is_file() and os.access(word, os.X_OK) and Path(word).suffix not in (".json", ".html")
 
 
-def _answer(asked: Asked, operation: str, size: int) -> None:
+def _answer(asked: Asked, operation: str, form: str | None, size: int) -> None:
     """What a run would do."""
     require_algorithms(asked.forced(operation))
     if asked.names:
         decision_table.require(asked.names, UsageError)  # a job would do without a table that is none
     asked, learned_under = _with_mpi(asked)
-    found = explanation.ask(asked.question(operation, size))
+    found = explanation.ask(asked.question(operation, form, size))
     if asked.as_json:
         printing.print_json(found.as_json())
         return
@@ -209,18 +213,24 @@ def _with_mpi(asked: Asked) -> tuple[Asked, str]:
     return replace(asked, mpi=names[0]), said
 
 
-def _operation_and_size(words: tuple[str, ...]) -> tuple[str | None, int | None]:
+def _operation_and_form(words: tuple[str, ...]) -> tuple[str | None, str | None]:
+    """`iallreduce` is an allreduce that does not block; without a form in its name it may have any."""
     if len(words) > 2:
         raise UsageError(f"'{words[2]}' means nothing here; write an operation and a size: allreduce 64K")
     if not words:
         return None, None
-    algorithms_of(words[0])  # refuses what is no operation
-    if len(words) == 1:
-        return words[0], None
+    operation, form = operations.operation_and_form(words[0]) or (words[0], "blocking")
+    algorithms_of(operation)  # refuses what is no operation
+    return operation, None if form == "blocking" else form
+
+
+def _size(words: tuple[str, ...]) -> int | None:
+    if len(words) < 2:
+        return None
     size = units.bytes_from_text(words[1])
     if size is None:
         raise UsageError(f"'{words[1]}' is no size; write 4096, 64K or 1MiB")
-    return words[0], size
+    return size
 
 
 def _schema_of(file: Path) -> str:
@@ -249,7 +259,12 @@ def _explain_table(
 
 
 def _explain_report(
-    file: Path, operation: str | None, size: int | None, region: str | None, as_json: bool
+    file: Path,
+    operation: str | None,
+    form: str | None,
+    size: int | None,
+    region: str | None,
+    as_json: bool,
 ) -> None:
     loaded = report.load(file)
     if operation is None:
@@ -263,9 +278,9 @@ def _explain_report(
             report.render(loaded, printing.console())
             printing.echo(f"unisono explain {file} OPERATION [SIZE] says what else could have served them.")
         return
-    found = report.whole(lambda: explanation.of_report(loaded, operation, size, region))
+    found = report.whole(lambda: explanation.of_report(loaded, operation, size, region, form))
     if not found:
-        raise UnisonoError(_nothing_text(file, loaded, operation, size, region))
+        raise UnisonoError(_nothing_text(file, loaded, operation, form, size, region))
     if as_json:
         printing.print_json([entry.as_json() for entry in found])
         return
@@ -275,9 +290,15 @@ def _explain_report(
 
 
 def _nothing_text(
-    file: Path, loaded: dict[str, Any], operation: str, size: int | None, region: str | None
+    file: Path,
+    loaded: dict[str, Any],
+    operation: str,
+    form: str | None,
+    size: int | None,
+    region: str | None,
 ) -> str:
-    calls = f"{file} has no calls of {operation}" + ("" if size is None else f" of {units.bytes_text(size)}")
+    called = operations.called_as(operation, form or "blocking")
+    calls = f"{file} has no calls of {called}" + ("" if size is None else f" of {units.bytes_text(size)}")
     if region is None:
         return calls
     names = ", ".join(recorded.regions(loaded, operation, size)) or "none"

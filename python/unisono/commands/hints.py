@@ -10,7 +10,7 @@ import click
 
 from unisono.common.errors import UsageError
 from unisono.common.nearest import did_you_mean, nearest
-from unisono.common.operations import OPERATIONS
+from unisono.common.operations import OPERATIONS, operation_and_form
 
 # Choices have a type since click 8.2; systems come with older ones.
 if TYPE_CHECKING:
@@ -54,5 +54,7 @@ def refused(word: str, names: Sequence[str]) -> str:
 
 def no_operation(word: str, known: Iterable[str] = OPERATIONS) -> UsageError:
     names = list(known)
+    if (form := operation_and_form(word)) and form[0] in names:
+        return UsageError(f"there is no operation '{word}' here: '{form[0]}' stands for all its forms")
     otherwise = f"; there are {', '.join(names)}"
     return UsageError(f"there is no operation '{word}'{did_you_mean(word, names, otherwise)}")

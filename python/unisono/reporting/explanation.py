@@ -43,6 +43,8 @@ class Explanation:
         if self.kind is None:
             return True
         name = self.answer["choice"]["algorithm"].partition("(")[0]
+        if self.kind.is_by_agents and self.answer["agents"]["serve"]:
+            return True
         return any(name == row["algorithm"] for row in self.kind.classes)
 
 
@@ -51,13 +53,18 @@ def ask(words: Iterable[str]) -> Explanation:
 
 
 def of_report(
-    report: dict[str, Any], operation: str, size: int | None, region: str | None = None
+    report: dict[str, Any],
+    operation: str,
+    size: int | None,
+    region: str | None = None,
+    form: str | None = None,
 ) -> list[Explanation]:
     """An answer for each kind of calls of a run that are of the operation and hold the size, with what the
-    run's options say of it. There is one for each region in which it was learned."""
+    run's options say of it. There is one for each region in which it was learned. `form`: only calls of it."""
     return [
         Explanation(tool.ask("explain", *_question_of(report, kind)), kind)
         for kind in recorded.kinds(report, operation, size, region)
+        if form in (None, kind.form)
     ]
 
 
@@ -98,8 +105,9 @@ def render(explanation: Explanation, console: Console) -> None:
         }
         console.print()
         recorded.render(kind, predicted_us, console)
-        if not any(row["algorithm"] == "agents" for row in kind.classes):
-            printing.print_prose(console, _agents_text(answer, is_of_run=True))
+        said = _agents_today_text(answer) if kind.is_by_agents else _agents_text(answer, is_of_run=True)
+        if said:
+            printing.print_prose(console, said)
         # What a run has found out itself it does not owe to tables: there is nothing to compare.
         if kind.has_learned:
             console.print("With the tables and rules of today a job would begin with:", soft_wrap=True)
@@ -143,6 +151,17 @@ def _agents_text(answer: dict[str, Any], is_of_run: bool = False) -> str:
     if agents["serve"]:
         return f"Agents serve it in its place while the program computes (option agents).{computed}"
     return f"The job has no agents (option agents); with them they would serve it.{computed}"
+
+
+def _agents_today_text(answer: dict[str, Any]) -> str:
+    """Of calls that agents served in a run."""
+    agents = answer["agents"]
+    if agents["why_not"]:
+        return f"Agents would not serve it today: {agents['why_not']}."
+    if agents["serve"]:
+        return "Agents would serve it today as well (option agents). What follows is of a job without them."
+    is_chosen = answer["choice"]["algorithm"].partition("(")[0] == "agents"
+    return "" if is_chosen else _BLOCKING_BY_AGENTS
 
 
 def _learning_text(answer: dict[str, Any]) -> str:

@@ -41,6 +41,11 @@ class Kind:
         """Whether anything was found out while the program ran: then the run's choices are its own."""
         return any(row["agreements"] for row in self.learned)
 
+    @property
+    def is_by_agents(self) -> bool:
+        """Whether agents served such calls."""
+        return any(row["algorithm"] == "agents" for row in self.classes)
+
     def as_json(self) -> dict[str, Any]:
         return {"region": self.region, "classes": self.classes, "learning": self.learned}
 

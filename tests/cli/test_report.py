@@ -91,7 +91,16 @@ class TestTables:
             "allreduce 7; they were started again 2 times"
         ) in " ".join(printed(example).split())
         example["agents"] = {"started_again": 0, "calls": []}
-        assert "agents: served no call\n" in printed(example)
+        assert "agents: served no call (`unisono explain` says of each why)\n" in printed(example)
+
+    def test_why_agents_served_nothing(self, example: dict[str, Any]) -> None:
+        assert "agents" not in printed(example)
+        example["options"]["agents"] = "thread"
+        assert "agents: none came to this job\n" in printed(example)
+        example["nodes"] = example["nodes"][:1]
+        assert "agents: none, as the job is on one node\n" in printed(example)
+        example["agents"] = {"started_again": 0, "calls": []}
+        assert "agents: served no call, as the job is on one node\n" in printed(example)
 
     def test_checks_are_told(self, example: dict[str, Any]) -> None:
         assert "against the MPI" not in printed(example)

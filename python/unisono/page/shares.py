@@ -121,7 +121,8 @@ def _headline(content: dict[str, Any]) -> str:
 
 def _about(content: dict[str, Any]) -> list[tuple[str, str]]:
     options = ", ".join(f"{name}={value}" for name, value in content["options"].items())
-    agents = [("agents", report.agents_text(content["agents"]))] if "agents" in content else []
+    agents_text = report.agents_text(content)
+    agents = [("agents", agents_text)] if agents_text else []
     checks = [("verify", report.checks_text(content))] if "verify" in content["options"] else []
     return [
         ("Unisono", content["unisono"]),

@@ -13,6 +13,7 @@ from rich.markup import escape
 from unisono.common import files, printing, schemas, sound, units
 from unisono.common.errors import UnisonoError
 from unisono.common.fitted_table import FittedTable
+from unisono.common.operations import called_as
 from unisono.reporting import estimates, profile, verdict
 
 VERSION = 1
@@ -68,8 +69,8 @@ def _render(report: dict[str, Any], console: Console) -> None:
     _communicators(report, console)
     if report.get("measured_here"):
         console.print(f"as measured on this machine: {escape(str(report['measured_here']))}")
-    if "agents" in report:
-        printing.print_prose(console, f"agents: {agents_text(report['agents'])}")
+    if agents := agents_text(report):
+        printing.print_prose(console, f"agents: {agents}")
     if "messages" in report:
         console.print(_messages(report["messages"]))
     for hint in report["hints"]:
@@ -79,15 +80,25 @@ def _render(report: dict[str, Any], console: Console) -> None:
     printing.print_prose(console, verdict.of_report(report).text, "bold")
 
 
-def agents_text(agents: dict[str, Any]) -> str:
-    """`served 40 calls, between nodes by mpi: allreduce 30, bcast 10; they were started again 2 times`."""
+def agents_text(report: dict[str, Any]) -> str:
+    """`served 40 calls; by mpi between nodes: allreduce 30, bcast 10; they were started again 2 times`, or why they served
+    none. Empty: nobody has asked for any."""
+    is_one_node = len(report["nodes"]) == 1
+    if "agents" not in report:
+        if report["options"].get("agents", "0") == "0":
+            return ""
+        return "none, as the job is on one node" if is_one_node else "none came to this job"
+    agents = report["agents"]
     by_carrier: dict[str, list[dict[str, Any]]] = {}
     for row in agents["calls"]:
         by_carrier.setdefault(row["carrier"], []).append(row)
     calls = sum(row["calls"] for row in agents["calls"])
-    said = [
-        f"served {units.count_text(calls)} call{'s' if calls != 1 else ''}" if calls else "served no call"
-    ]
+    if calls:
+        said = [f"served {units.count_text(calls)} call{'s' if calls != 1 else ''}"]
+    elif is_one_node:
+        said = ["served no call, as the job is on one node"]
+    else:
+        said = ["served no call (`unisono explain` says of each why)"]
     for carrier, rows in by_carrier.items():
         counts = ", ".join(f"{row['operation']} {units.count_text(row['calls'])}" for row in rows)
         said.append(f"by {carrier} between nodes: {counts}")
@@ -229,10 +240,7 @@ def checks_text(report: dict[str, Any]) -> str:
 
 def operation_text(row: dict[str, Any]) -> str:
     """`bcast`, `ibcast`, `bcast_init`: as the program called it."""
-    before, behind = {"blocking": ("", ""), "non-blocking": ("i", ""), "persistent": ("", "_init")}[
-        row["form"]
-    ]
-    return before + str(row["operation"]) + behind
+    return called_as(str(row["operation"]), row["form"])
 
 
 def is_timed(row: dict[str, Any]) -> bool:

@@ -101,8 +101,11 @@ std::string AgentEngine::why_none_blocking(const Communicator& c, Operation oper
                                            std::int64_t bytes) const {
   if (c.node.blocking_agents != nullptr)
     return why_none(*c.node.blocking_agents, c, asked_of(c, operation, bytes));
-  if (world_.agents == nullptr) return "needs agents beside the job (option 'agents'), there are none";
-  if (c.layout->nodes() < 2) return "needs several nodes, there is 1";
+  const bool are_wanted = world_.options.agents != "0";
+  if (are_wanted && c.layout->nodes() < 2) return "needs several nodes, there is 1";
+  if (world_.agents == nullptr)
+    return are_wanted ? "needs agents, and none came to this job"
+                      : "needs agents beside the job (option 'agents'), there are none";
   return "needs a channel for blocking calls, which this communicator does not have";
 }
 

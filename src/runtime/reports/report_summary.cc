@@ -62,14 +62,24 @@ std::string messages_line(const MessageTotals& of) {
   return line.str();
 }
 
-// "served 40 allreduce by mpi, 2 bcast by ucc; started again 1 times".
-std::string agents_line(int started_again, const std::vector<AgentRecord>& records) {
+// "served 40 allreduce by mpi, 2 bcast by ucc; started again 1 times", "none, as the job is on one node".
+// Empty: nobody has asked for any.
+std::string agents_line(const JobFacts& facts, const std::vector<AgentRecord>& records) {
+  std::vector<std::string> ignored;
+  const bool is_one_node = facts.node_names.size() == 1;
+  if (!facts.agents_started_again) {
+    if (options_from_text(facts.options, &ignored).agents == "0") return "";
+    return is_one_node ? "none, as the job is on one node" : "none came to this job";
+  }
   std::ostringstream line;
-  line << (records.empty() ? "served nothing" : "served ");
+  line << (!records.empty() ? "served "
+           : is_one_node    ? "served nothing, as the job is on one node"
+                            : "served nothing");
   for (const AgentRecord& record : records)
     line << (&record == records.data() ? "" : ", ") << record.calls << " " << name(record.operation) << " by "
          << record.carrier;
-  if (started_again != 0) line << "; started again " << started_again << " times";
+  if (const int times = *facts.agents_started_again; times != 0)
+    line << "; started again " << times << " times";
   return line.str();
 }
 
@@ -144,12 +154,23 @@ void add_saved(const LearnedKind& kind, Saved* saved) {
   saved->high_s += calls * native_s * (1 + kind.uncertainty) - spent_s;
 }
 
+bool is_started(const JobClass& of) {
+  return of.of_longest.key.form != CallForm::blocking;
+}
+
 // The last line: python/unisono/reporting/verdict.py says it of a report in a file.
 std::string verdict(const JobFacts& facts, const JobRecords& records) {
   constexpr double little = 0.005;  // of the run
   const double spent_s = records.blocking.most_s;
-  if (records.classes.empty() || spent_s + records.blocking.error_s < little * facts.wall_s)
-    return "nothing to gain: 0 % of the time was spent in collectives";
+  const bool has_little =
+      records.classes.empty() || spent_s + records.blocking.error_s < little * facts.wall_s;
+  if (has_little && std::ranges::any_of(records.classes, is_started))
+    return "how much was saved is not known: waits for calls that do not block were not counted (option "
+           "'profile' "
+           "counts them)";
+  if (has_little && facts.messages && facts.messages->sent != 0)
+    return "how much was saved is not known: the MPI's own messages were not timed";
+  if (has_little) return "nothing to gain: 0 % of the time was spent in collectives";
   Saved saved;
   for (const LearnedKind& kind : records.learned.kinds) add_saved(kind, &saved);
   if (!saved.is_known) return "how much was saved is not known: the MPI's own collectives were not timed";
@@ -190,8 +211,8 @@ std::string report_summary(const JobFacts& facts, const JobRecords& records) {
   for (const LearnedKind& kind : records.learned.kinds) out << "  learned: " << learned_line(kind) << '\n';
   if (records.profile) out << profile_summary(*records.profile);
   if (!facts.machine.empty()) out << "  as measured on this machine: " << facts.machine << '\n';
-  if (facts.agents_started_again)
-    out << "  agents: " << agents_line(*facts.agents_started_again, records.by_agents) << '\n';
+  if (const std::string line = agents_line(facts, records.by_agents); !line.empty())
+    out << "  agents: " << line << '\n';
   if (facts.messages) out << "  messages: " << messages_line(*facts.messages) << '\n';
   for (const std::string& hint : facts.hints) out << "  hint: " << hint << '\n';
   for (const std::string& warning : facts.warnings) out << "  warning: " << warning << '\n';

@@ -228,12 +228,16 @@ TEST_F(BlockingAgentsTest, forced_where_there_are_none) {
   options_.agents = "0";
   options_.nodes = "2x1";
   expect_refused("needs agents beside the job (option 'agents'), there are none");
-  options_.agents = "1";
-  begin(2, "1x2");
-  agents_->must_end = true;
-  options_.nodes = "";
   options_.agents_job = "";
-  expect_refused("needs agents beside the job (option 'agents'), there are none");
+  for (const char* agents : {"1", "thread"}) {
+    options_.agents = agents;
+    options_.nodes = "";
+    expect_refused("needs several nodes, there is 1");
+    EXPECT_FALSE(report().contains("agents"));
+  }
+  options_.agents = "1";
+  options_.nodes = "2x1";
+  expect_refused("needs agents, and none came to this job");
 }
 
 TEST_F(BlockingAgentsTest, a_communicator_inside_a_node_has_no_channel) {

@@ -55,6 +55,37 @@ TEST(RankRecords, TheSummarySaysWhatWasGained) {
             std::string::npos);
 }
 
+TEST(RankRecords, TheSummarySaysWhatWasNotCounted) {
+  JobFacts facts{.wall_s = 10};
+  JobRecords records;
+  const auto says = [&](const char* text) {
+    return report_summary(facts, records).find(text) != std::string::npos;
+  };
+  facts.messages = MessageTotals{};
+  EXPECT_TRUE(says("nothing to gain: 0 %"));
+  facts.messages->sent = 9;
+  EXPECT_TRUE(says("is not known: the MPI's own messages were not timed"));
+  records.classes.emplace_back();
+  records.classes[0].of_longest.key.form = CallForm::non_blocking;
+  EXPECT_TRUE(says("is not known: waits for calls that do not block were not counted"));
+}
+
+TEST(RankRecords, TheSummarySaysWhyAgentsServedNothing) {
+  JobFacts facts{.node_names = {"a"}};
+  const auto says = [&](const char* text) {
+    return report_summary(facts, JobRecords()).find(text) != std::string::npos;
+  };
+  EXPECT_FALSE(says("agents"));
+  facts.options = "agents = thread\n";
+  EXPECT_TRUE(says("agents: none, as the job is on one node\n"));
+  facts.agents_started_again = 0;
+  EXPECT_TRUE(says("agents: served nothing, as the job is on one node\n"));
+  facts.node_names = {"a", "b"};
+  EXPECT_TRUE(says("agents: served nothing\n"));
+  facts.agents_started_again.reset();
+  EXPECT_TRUE(says("agents: none came to this job\n"));
+}
+
 // Ranks of two communicators of one split, one that has the number of a freed one, and one that not all have
 // told of.
 TEST(RankRecords, GraphsOfAllRanksAreOne) {

@@ -37,8 +37,8 @@ std::size_t distance(std::string_view one, std::string_view other) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
   if (word.empty() || word.size() > most_compared) return {};
-  // A third of the letters may be wrong: more is another word.
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  // A third of the letters may be wrong: more is another word. So is one of which no letter is right.
+  std::size_t least = std::min(word.size(), std::max<std::size_t>(1, word.size() / 3) + 1);
   std::string best;
   for (const std::string& name : names) {
     if (name.size() > most_compared) continue;

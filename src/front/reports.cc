@@ -84,8 +84,10 @@ std::string signal_text(int number) {
   return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
 }
 
-// Why there is no report, as far as that can be told from here.
-std::string reason(const Outcome& outcome, const launch::Understood& understood, const std::string& without) {
+}  // namespace
+
+std::string why_none(const Outcome& outcome, const launch::Understood& understood, const std::string& without,
+                     const std::string& option) {
   if (!without.empty()) return "the job ran without Unisono (" + without + ")";
   if (outcome.received != 0)
     return signal_text(outcome.received) + " has ended the job before its MPI_Finalize";
@@ -98,10 +100,9 @@ std::string reason(const Outcome& outcome, const launch::Understood& understood,
   }
   return "no program came to its MPI_Finalize, or rank 0 ran on another host: if that could write one it has "
          "said "
-         "above where it is. Use --report with a file that all hosts see";
+         "above where it is. Use " +
+         option + " with a file that all hosts see";
 }
-
-}  // namespace
 
 Report::Report(const std::string& wanted, const std::string& called) : wanted_(wanted), called_(called) {}
 
@@ -198,7 +199,7 @@ void Report::finish(const Outcome& outcome, const launch::Understood& understood
   if (!is_wanted()) return;
   const std::string report = written();
   if (!report.empty()) return is_shown() ? show(report) : void();
-  say("no report was written, because " + reason(outcome, understood, without) + ".");
+  say("no report was written, because " + why_none(outcome, understood, without, "--report") + ".");
 }
 
 Report::~Report() {

@@ -10,6 +10,11 @@
 
 namespace unisono::front {
 
+// Why a job has left no file that `option` asks for, as far as that can be told from here. `without`: why the
+// job ran without Unisono, if it did.
+std::string why_none(const Outcome& outcome, const launch::Understood& understood, const std::string& without,
+                     const std::string& option);
+
 class Report {
  public:
   // `wanted`: "-" for standard error, a page (.html) or a file; empty: none. `called`: the name by

@@ -19,6 +19,7 @@
 #include "front/reports.h"
 #include "front/run_line.h"
 #include "front/settings.h"
+#include "front/traces.h"
 #include "launch/errors.h"
 #include "launch/launcher_options.h"
 
@@ -26,6 +27,7 @@ namespace unisono::front {
 namespace {
 
 constexpr const char* report_variable = "UNISONO_REPORT";
+constexpr const char* trace_variable = "UNISONO_RECORD_MESSAGES";
 constexpr const char* agents_variable = "UNISONO_AGENTS";
 
 void say(const std::string& text) {
@@ -87,14 +89,19 @@ class Run {
     }
     Report report(options.report, called_);
     report.prepare();
+    const Trace trace(options.record_messages);
+    trace.prepare();
     if (report.is_wanted()) set(settings, report_variable, report.file());
+    if (trace.is_wanted()) set(settings, trace_variable, trace.file());
     const launch::Words command = command_with_agents(home, settings, options);
     report.remove_old();
+    trace.remove_old();
     explain(command);
-    if (!report.is_wanted() && !has_agents()) replace(command);
+    if (!report.is_wanted() && !trace.is_wanted() && !has_agents()) replace(command);
     const Outcome outcome = supervise(command, has_agents() ? agents_->companion() : nullptr);
     if (has_agents() && line_.is_verbose) agents_->show_said();
     report.finish(outcome, understood_, without_);
+    trace.finish(outcome, understood_, without_);
     return outcome.status;
   }
 

@@ -2,6 +2,7 @@
 #include "front/run_line.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/environment.h"
 #include "base/near_names.h"
@@ -69,6 +70,41 @@ std::string no_such_option(const std::string& word) {
   return "there is no option " + word + (meant.empty() ? "." : meant) + std::string(hint);
 }
 
+// Whose help says what an empty value means. For others it is what an empty variable of a script leaves.
+bool may_be_empty(const OptionSpec& spec) {
+  constexpr std::string_view names[] = {"agents_on", "cache", "site_table", "verify_inputs"};
+  return std::ranges::find(names, spec.name) != std::end(names);
+}
+
+bool is_option(const std::string& word) {
+  return own_option(word) != nullptr || library_option(word).spec != nullptr;
+}
+
+// "one of off|node|all|auto", "a file".
+std::string wanted_by(const OptionSpec& spec) {
+  if (spec.type.find('|') != std::string_view::npos) return "one of " + std::string(spec.type);
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {
+      {"file", "a file"},
+      {"files", "files, with colons between them"},
+      {"list", "a list, with commas"},
+      {"bytes", "a size"},
+      {"integer", "a whole number"},
+      {"percent", "a percentage"},
+  };
+  const auto found = std::ranges::find(kinds, spec.type, [](const auto& kind) { return kind.first; });
+  return found == std::end(kinds) ? std::string() : std::string(found->second);
+}
+
+std::string no_value(const std::string& option, const std::string& wanted, bool is_there,
+                     const std::string& found) {
+  std::string text = option + " wants a value" + (wanted.empty() ? "" : ", " + wanted);
+  if (is_there && found.empty()) text += ", and an empty one was given";
+  if (!found.empty()) text += ", and " + found + " came";
+  if (!found.empty() && wanted.find("file") != std::string::npos)
+    text += " (for a file of that name write ./" + found + ")";
+  return text + "." + std::string(hint);
+}
+
 class Reader {
  public:
   explicit Reader(const Words& words) : words_(words) {}
@@ -91,7 +127,7 @@ class Reader {
   void read_option(const std::string& word) {
     const Typed typed = split(word);
     if (typed.name == lead_word) {
-      line_.lead = value(typed);
+      line_.lead = value(typed, "", true);
       return;
     }
     if (const OwnOption* own = own_option(typed.name)) return read_own(*own, typed);
@@ -102,12 +138,13 @@ class Reader {
     }
     const bool is_switch = named.spec->type == "bool";
     keep(*named.spec, typed.name,
-         is_switch ? without_value(typed, named.is_negated ? "0" : "1") : value(typed));
+         is_switch ? without_value(typed, named.is_negated ? "0" : "1")
+                   : value(typed, wanted_by(*named.spec), may_be_empty(*named.spec)));
   }
 
   void read_own(const OwnOption& option, const Typed& typed) {
     if (option.name == "config") {
-      line_.config = with_home(value(typed));
+      line_.config = with_home(value(typed, "a file", false));
       return;
     }
     without_value(typed, "");
@@ -116,12 +153,19 @@ class Reader {
                                 : line_.wants_help) = true;
   }
 
-  std::string value(const Typed& typed) {
+  // What follows the option, or is glued to it. The end of the options and another option are no value.
+  std::string value(const Typed& typed, const std::string& wanted, bool is_empty_one) {
     ++position_;
-    if (typed.has_value) return typed.value;
-    if (position_ == words_.size()) throw UsageError(typed.name + " wants a value." + std::string(hint));
+    const bool is_there = typed.has_value || position_ < words_.size();
+    const std::string found = typed.has_value ? typed.value : is_there ? words_[position_] : std::string();
+    const bool is_next = !typed.has_value && found.starts_with("-") && is_option(split(found).name);
+    const bool is_missing = found.empty() && !(is_there && is_empty_one);
+    if (is_missing || found == "--" || is_next)
+      throw UsageError(no_value(typed.name, wanted, is_there, found));
+    if (typed.has_value) return found;
     require_no_launcher(typed.name, words_, position_);
-    return words_[position_++];
+    ++position_;
+    return found;
   }
 
   std::string without_value(const Typed& typed, std::string meaning) {

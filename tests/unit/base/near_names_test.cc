@@ -17,6 +17,7 @@ TEST(NearNames, AFewWrongLettersAreForgiven) {
 TEST(NearNames, AnotherWordIsNotNear) {
   const std::vector<std::string> names{"ring", "chain"};
   for (const char* word : {"", "x", "frob", "flat", "alltoall"}) EXPECT_EQ(nearest(word, names), "") << word;
+  for (const char* word : {"2", "7"}) EXPECT_EQ(nearest(word, {"0", "1", "thread"}), "") << word;
   EXPECT_EQ(did_you_mean(std::string(100000, 'r'), {std::string(100000, 'r')}), "");
 }
 

@@ -310,7 +310,7 @@ ReadMachine with_facts(ReadMachine read, const ordered_json& json) {
 
 ReadMachine machine_from_json(std::string_view text) {
   const ReadJson read = json_from(text);
-  if (!read.problem.empty()) return {std::nullopt, read.problem};
+  if (!read.problem.empty()) return {std::nullopt, "it " + read.problem};
   try {
     return with_facts({.machine = machine_from(read.json)}, read.json);
   } catch (const Refusal& refusal) {

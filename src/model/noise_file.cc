@@ -21,7 +21,7 @@ NoiseRecording recording_from(const Reader& reader) {
 
 ReadRecording recording_from_json(std::string_view text) {
   const ReadJson read = json_from(text);
-  if (!read.problem.empty()) return {std::nullopt, read.problem};
+  if (!read.problem.empty()) return {std::nullopt, "it " + read.problem};
   try {
     const Reader reader(read.json, "");
     if (reader.text("schema") != "unisono-noise") refuse("schema", "is not 'unisono-noise'");

@@ -41,7 +41,7 @@ int make_message_pattern(const std::vector<std::string>& words) {
     const traces::Trace trace = pattern.make(ranks, steps, seed);
     const std::string out = arguments.text("out");
     if (const std::string problem = replace_file(out, traces::to_text(trace)); !problem.empty())
-      throw UsageError(out + ": " + problem);
+      throw UsageError(out + " " + problem);
     print_line({{"file", out}, {"ranks", ranks}, {"steps", steps}, {"events", trace.event_count()}});
     return 0;
   }

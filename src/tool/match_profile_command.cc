@@ -32,7 +32,7 @@ int write_queue_profile(const std::vector<std::string>& words) {
   // Of a trace without messages nothing is written: that is no profile to go by.
   const std::string problem =
       of_ranks.empty() ? "" : replace_file(out, matching::to_text(trace.ranks, of_ranks));
-  if (!problem.empty()) throw UsageError(out + ": " + problem);
+  if (!problem.empty()) throw UsageError(out + " " + problem);
   print_line({{"file", out},
               {"ranks", trace.ranks},
               {"ranks_with_events", of_ranks.size()},

@@ -80,7 +80,7 @@ std::vector<Engine> engines_from(const Arguments& arguments) {
 traces::Trace trace_from(const Arguments& arguments) {
   const std::string file = arguments.text("file");
   const ReadFile read = read_file(file, traces::most_trace_bytes);
-  if (!read.text) throw UsageError(file + ": " + read.problem);
+  if (!read.text) throw UsageError(file + " " + read.problem);
   traces::ReadTrace found = traces::read_trace(*read.text);
   if (!found.problem.empty()) throw UsageError(file + " is no trace of messages: " + found.problem);
   return std::move(found.trace);
@@ -116,7 +116,7 @@ void take_profiles(const Arguments& arguments, int ranks, std::vector<RankOrders
   if (!arguments.has("profile")) return;
   const std::string file = arguments.text("profile");
   const ReadFile text = read_file(file, matching::most_profile_bytes);
-  if (!text.text) throw UsageError(file + ": " + text.problem);
+  if (!text.text) throw UsageError(file + " " + text.problem);
   matching::ReadProfile read = matching::read_profiles(*text.text);
   if (!read.problem.empty()) throw UsageError(file + " is no profile of queues: " + read.problem);
   if (read.ranks != ranks)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import Stage, needs_build
-from unisono.reporting import matching
+from unisono.reporting import matching, matching_text
 
 pytestmark = needs_build
 
@@ -216,7 +216,8 @@ def test_report_says_leave_it_where_little_would_be_saved(stage: Stage, built: d
 def test_verdicts() -> None:
     """By what queues take now, low and high, and what Unisono's own would take, in ms of a run of so many."""
     for low, high, own, run, said in (
-        (10, 40, 5, 1000, "Leave it: queues take 1.0 % - 4.0 % of rank 0's time, and less"),
+        (10, 40, 5, 1000, "Leave it: queues take 1.0 % - 4.0 % of rank 0's time."),
+        (0, 0.4, 0, 1000, "Leave it: queues take 0.0 % - less than 0.1 % of rank 0's time."),
         (
             300,
             300,
@@ -236,9 +237,61 @@ def test_verdicts() -> None:
         answer = {
             "present": "list",
             "several_nodes": False,
+            "ns_per_element": 5,
             "of_ranks": [{"rank": 0, "run_ns": 1e6 * run, **bounds}],
         }
         assert matching.verdict(answer).startswith(said)
+
+
+def _one_rank(low: float, high: float, own: float, ranks: int = 1, **changes: Any) -> dict[str, Any]:
+    """Shares of a second of each rank."""
+    bounds = {
+        name: {"present_ns": 1e9 * value, "own_ns": 1e9 * own}
+        for name, value in (("low", low), ("high", high))
+    }
+    of_ranks = [{"rank": rank, "run_ns": 1e9, **bounds} for rank in range(ranks)]
+    standard = {"present": "list", "several_nodes": False, "ns_per_element": 5, "cost": "as given"}
+    return {**standard, "of_ranks": of_ranks, **changes}
+
+
+def test_verdicts_speak_of_other_ranks_where_they_were_looked_at() -> None:
+    assert matching.verdict(_one_rank(0, 0, 0)) == "Leave it: queues take 0.0 % of rank 0's time."
+    several = matching.verdict(_one_rank(0.01, 0.01, 0, ranks=3))
+    assert several == "Leave it: queues take 1.0 % of rank 0's time, and no more of the others'."
+
+
+def test_verdicts_doubt_more_than_all_of_the_time() -> None:
+    measured = {"cost": "measured on this MPI on 2026-11-30", "ns_per_element": 20.5}
+    said = matching.verdict(_one_rank(1.17, 1.17, 0.1, **measured))
+    assert said.startswith("Turn it on: all of rank 0's time. Run with")
+    assert "not credible: with 20.5 ns for an element (measured on this MPI on 2026-11-30) the shares" in said
+    assert "come to 117 %" in said and "`unisono match bench -- LAUNCHER`" in said
+    assert "the upper bound comes to 120 %" in matching.verdict(_one_rank(0.9, 1.2, 0.1, **measured))
+    assert "credible" not in matching.verdict(_one_rank(0.9, 1, 0.1, **measured))
+
+
+def test_leave_it_says_that_a_cost_is_assumed() -> None:
+    cost = "assumed; `unisono match bench -- mpirun -n 2` measures it"
+    said = matching.verdict(_one_rank(0.01, 0.02, 0, cost=cost))
+    assert said.endswith(
+        "This rests on 5 ns for an element, which is assumed: `unisono match bench -- LAUNCHER` measures it."
+    )
+    for answer in (_one_rank(0.01, 0.02, 0), _one_rank(0.5, 0.6, 0, cost=cost)):
+        assert "assumed" not in matching.verdict(answer)
+
+
+def test_one_is_counted_as_one() -> None:
+    sample = {"searches": 1, "mean": 1, "max": 1, "low_mean": 1, "high_mean": 1, "inside": 1}
+    answer = {
+        "is_exact": True,
+        "full_ranks": 1,
+        "counts": {"left-out": 1, "failed-probes": 1},
+        "of_ranks": [{"mpi_samples": sample, "receives": {"unmatched": 1}}],
+    }
+    said = "\n".join(matching_text.notes(answer))
+    for text in ("full on 1 rank before", "1 message on communicators with other jobs is not", "of 1 look,"):
+        assert text in said
+    assert "1 probe found nothing, and is not" in said and "1 receive had messages" in said
 
 
 def test_report_names_what_carries_messages_between_nodes(stage: Stage, built: dict[str, str]) -> None:
@@ -284,7 +337,12 @@ def test_report_says_try_it_on_several_nodes() -> None:
     bounds = {
         name: {"present_ns": 1e6 * value, "own_ns": 5e6} for name, value in (("low", 40), ("high", 400))
     }
-    answer = {"present": "list", "several_nodes": True, "of_ranks": [{"rank": 0, "run_ns": 1e9, **bounds}]}
+    answer = {
+        "present": "list",
+        "several_nodes": True,
+        "ns_per_element": 5,
+        "of_ranks": [{"rank": 0, "run_ns": 1e9, **bounds}],
+    }
     said = matching.verdict(answer)
     assert said.startswith("Try it: ") and "Compare a run with `--messages all`: the ranks are on" in said
 
@@ -338,8 +396,8 @@ def test_refuses_what_is_no_trace(stage: Stage, built: dict[str, str], text: str
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("pipe", "pipe: is no regular file"),
-        ("/proc/self/mem", "/proc/self/mem: cannot be read: Input/output"),
+        ("pipe", "pipe is no regular file"),
+        ("/proc/self/mem", "/proc/self/mem cannot be read: Input/output"),
     ],
 )
 def test_names_what_cannot_be_read(stage: Stage, built: dict[str, str], name: str, said: str) -> None:
@@ -394,6 +452,9 @@ def test_names_what_is_another_users(stage: Stage, built: dict[str, str], name: 
         (("bench", "--engine", "list(k=2)"), "list has no parameter 'k'"),
         (("bench", "--engine", "clusters_k_means(k=99999)"), "k takes a whole number"),
         (("bench", "--depth", "0"), "--depth takes"),
+        (("bench", "--any-source", "--", "mpirun", "-n", "2"), "--any-source wants a value; -- came"),
+        (("bench", "--order", "--", "mpirun"), "--order wants a value: forward, middle, reverse; -- came"),
+        (("report", "deep.trace", "--html", "--"), "--html wants a value; -- came"),
         (("bench", "--any-source", "101"), "--any-source takes"),
         (("bench", "--rounds", "3"), "--rounds is of ranks"),
         (("bench", "--engine", "own", "--", "mpirun", "-n", "2"), "--engine is of structures alone"),

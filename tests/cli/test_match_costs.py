@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from conftest import BUILD, Stage, needs_build
 from test_bench import scripted_mpi
 from unisono.commands.group import cli
+from unisono.common.errors import UsageError
 from unisono.measuring import matching_bench
 from unisono.measuring.matching_bench import Cell
 
@@ -54,6 +55,12 @@ def test_a_job_says_its_mpi_and_cells() -> None:
     assert cells == heard and [cell.order for cell in cells] == ["reverse", "forward"]
     assert cells[0].native_ns == pytest.approx(4096) and cells[0].unisono_ns == pytest.approx(30)
     assert cells[0].speedup == pytest.approx(4096 / 30)
+
+
+def test_a_job_of_one_rank_is_refused() -> None:
+    words = [sys.executable, "-c", "print('{\"ranks\": 1}')"]
+    with pytest.raises(UsageError, match="this launcher starts 1: it takes 2 at least"):
+        matching_bench.measure(words, lambda cell: None)
 
 
 @pytest.fixture

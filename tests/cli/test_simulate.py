@@ -15,6 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 from conftest import ROOT, Stage, needs_build
+from unisono.commands import noise as noise_command
 from unisono.machine import catalogue, noise
 from unisono.reporting.simulated import Row
 
@@ -202,6 +203,45 @@ def test_recordings_are_joined() -> None:
 
 
 @needs_build
+def test_calls_without_noise_take_one_time(stage: Stage, built: dict[str, str], tmp_path: Path) -> None:
+    """What rounding adds to one of many calls is not drawn."""
+    page = tmp_path / "calls.html"
+    words = ["allreduce", "--layout", "64x1", "--calls", "2000", "--noise", "none"]
+    spread = simulated(stage, built, *words)["distribution"]
+    assert spread["deviation_us"] == 0 and spread["least_us"] == spread["mean_us"] == spread["most_us"]
+    assert len(spread["histogram"]) == 1
+    answer = stage.unisono("simulate", *words, "--html", str(page), environment=built)
+    assert "every call takes" in answer.stdout and "#" not in answer.stdout
+    assert "deviation" not in answer.stdout and "slow cores" not in answer.stdout
+    assert "every call takes" in page.read_text() and "<rect" not in page.read_text()
+
+
+@needs_build
+def test_slow_cores_are_said(stage: Stage, built: dict[str, str]) -> None:
+    words = ["allreduce", "--layout", "64x1", "--calls", "5", "--slow", "0.25,1.5"]
+    assert simulated(stage, built, *words)["slow"] == {"share": 0.25, "factor": 1.5}
+    text = stage.unisono("simulate", *words, environment=built).stdout
+    assert "25 % of the cores take 1.5 times as long" in text
+
+
+def test_busy_cores_are_said() -> None:
+    def one(us: float) -> noise.Recording:
+        return {"length_us": 100, "begins_us": [1], "us": [us]}
+
+    assert noise.busy_shares([[one(10), one(19)], [one(20), one(5)]]) == []
+    shares = noise.busy_shares([[one(10), one(92)], [one(40), one(92)]])
+    assert shares == pytest.approx([0.92, 0.25])
+    assert noise_command.busy_text([0.92], 2).startswith(
+        "1 of 2 cores was busy with other programs for 92% of"
+    )
+    said = noise_command.busy_text(shares, 2)
+    assert (
+        said.startswith("2 of 2 cores were busy with other programs for up to 92%")
+        and "loaded machine" in said
+    )
+
+
+@needs_build
 def test_page_and_text(stage: Stage, built: dict[str, str], tmp_path: Path) -> None:
     page = tmp_path / "calls.html"
     words = ["reduce", "--layout", "31x1", "--machine", "quadrics-alc", "--agents", "--html", str(page)]
@@ -232,6 +272,15 @@ def test_page_and_text(stage: Stage, built: dict[str, str], tmp_path: Path) -> N
         (["allreduce", "--agents", "--layout", "4x1"], "has no agent"),
         (["allreduce", "--overlap"], "--overlap goes with --agents"),
         (["allreduce", "--slow", "3"], "--slow takes a share"),
+        (
+            ["allreduce", "--slow", "2,3"],
+            "--slow takes a share of the cores from 0 to 1 and a factor from 1 to 1000",
+        ),
+        (["allreduce", "--slow", "0.1,nan"], "as 0.01,1.5; not '0.1,nan'"),
+        (["allreduce", "--size", "1M,2M"], "--size takes one size, such as 8, 64K or 1M; not '1M,2M'"),
+        (["allreduce", "--compute", "1e10"], "'--compute'"),
+        (["reduce", "--algorithm", "ring(segment=1)"], "and reduce_scatter have it (`unisono list reduce`"),
+        (["allgather", "--algorithm", "k_nomial(degree=4)"], "'k_nomial' for allgather; "),
         (["allreduce", "--algorithm", "native"], "name an algorithm"),
         (["allreduce", "--layout", "1x1"], "one rank"),
         (["allreduce", "--published"], "in place of an operation"),

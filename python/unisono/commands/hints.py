@@ -34,7 +34,28 @@ class HintingGroup(click.Group):
             whole = ctx.command_path
             say = f"did you mean `{whole} {meant}`?" if meant else f"`{whole} --help` lists them"
             raise UsageError(f"there is no command '{whole} {name}'; {say}")
-        return super().resolve_command(ctx, args)
+        found, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not command.context_settings.get("ignore_unknown_options"):
+            _require_values(command, rest, f"{ctx.command_path} {name}")
+        return found, command, rest
+
+
+def _require_values(command: click.Command, words: Sequence[str], called: str) -> None:
+    """What ends the options is no value of one: the parser would take it for that, and a job's launcher for a word of ours."""
+    options = {name: param for param in command.params for name in param.opts if _takes_value(param)}
+    takes_all = command.context_settings.get("allow_interspersed_args", command.allow_interspersed_args)
+    rest = iter(words)
+    for word in rest:
+        if word == "--" or not (takes_all or word.startswith("-")):
+            return
+        if word in options and next(rest, None) == "--":
+            kind = options[word].type
+            wanted = f": {', '.join(map(str, kind.choices))}" if isinstance(kind, click.Choice) else ""
+            raise UsageError(f"{word} wants a value{wanted}; -- came; see `{called} --help`")
+
+
+def _takes_value(param: click.Parameter) -> bool:
+    return isinstance(param, click.Option) and not (param.is_flag or param.count)
 
 
 class HintingChoice(_Choice):

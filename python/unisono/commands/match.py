@@ -240,10 +240,9 @@ def profile(file: Path, written: Path, rank: str | None, as_json: bool) -> None:
     if as_json:
         printing.print_json(answer)
         return
-    counts = {name: units.count_text(count) for name, count in answer.items() if isinstance(count, int)}
     printing.echo(
-        f"wrote {written}: {counts['ranks_with_events']} of {counts['ranks']} ranks; "
-        f"{counts['posted']} receives and {counts['unexpected']} messages have waited"
+        f"wrote {written}: {units.count_text(answer['ranks_with_events'])} of {units.counted(answer['ranks'], 'rank')}; "
+        f"{units.counted(answer['posted'], 'receive')} and {units.counted(answer['unexpected'], 'message')} have waited"
     )
 
 
@@ -306,7 +305,9 @@ def pattern(
     given = {"ranks": ranks, "steps": steps, "seed": seed}
     words = [word for key, value in given.items() if value is not None for word in (f"--{key}", str(value))]
     answer = tool.ask("match-pattern", "--name", name, "--out", str(file), *words)
-    printing.echo(f"wrote {file}: {answer['ranks']} ranks, {answer['events']} events")
+    printing.echo(
+        f"wrote {file}: {units.counted(answer['ranks'], 'rank')}, {units.counted(answer['events'], 'event')}"
+    )
 
 
 @command.command()

@@ -25,8 +25,8 @@ _SHARE_OF_BUDGET = 0.5  # the rest is for the job's start
 
 def record(
     launcher: Sequence[str], output: Path | None, budget: Budget, mpicc: Path | None, command_line: str
-) -> tuple[dict[str, Any], Path]:
-    """The recording, and the file that it was written to."""
+) -> tuple[dict[str, Any], Path, list[float]]:
+    """The recording, the file that it was written to, and the shares of cores that were busy."""
     if output is not None:
         files.require_own(output, schemas.NOISE)
     files.require_outputs({"--output": output})
@@ -57,7 +57,17 @@ def record(
     tool.ask(
         "simulate", "--operation", "barrier", "--ranks", "2", "--calls", "1", "--noise", f"recorded:{target}"
     )
-    return made, target
+    return made, target, noise.busy_shares(slices)
+
+
+def busy_text(shares: Sequence[float], cores: int) -> str:
+    """Of a recording that says more of the load than of the machine."""
+    which = f"{len(shares)} of {cores} cores " + ("was" if len(shares) == 1 else "were")
+    most = "" if len(shares) == 1 else "up to "
+    return (
+        f"{which} busy with other programs for {most}{shares[0]:.0%} of the time: this is the noise of a loaded machine, not "
+        "that of its system. Record it when nothing else runs"
+    )
 
 
 def show(made: Mapping[str, Any], target: Path) -> None:
@@ -86,11 +96,13 @@ def measure(
 ) -> None:
     """Records, prints, and says how the file is used."""
     words = ["unisono", "machine", "measure", "--noise", "--", *launcher]
-    made, target = record(launcher, output, budget, mpicc, shlex.join(words))
+    made, target, busy = record(launcher, output, budget, mpicc, shlex.join(words))
     if as_json:
         printing.print_json(made)
     else:
         show(made, target)
+    if busy:
+        printing.echo(f"unisono: {busy_text(busy, made['measured']['cores'])}", err=True)
     use = shlex.quote(f"recorded:{target}")
     printing.echo(
         f"noise: {target}   (use it: unisono simulate allreduce --layout 1024x1 --noise {use})", err=as_json

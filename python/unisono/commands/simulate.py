@@ -21,13 +21,15 @@ from unisono.commands.values import (
     plot_option,
     say_written,
 )
-from unisono.common import files, printing, tool
+from unisono.common import files, printing, tool, units
 from unisono.common.errors import UsageError
 from unisono.machine import catalogue
 from unisono.reporting import simulated, simulated_text
 
 _MODELS = ("hockney", "logp", "loggp", "plogp")
 _STANDARD_LAYOUT = "8x1"
+_MOST_SLOWER = 1000
+_MOST_COMPUTE_US = 1e9
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Call:
         if self.operation is None:
             raise UsageError("say which operation: unisono simulate allreduce --layout 1812x1")
         words = ["--operation", self.operation, "--machine", catalogue.resolve(self.machine)]
+        if units.bytes_from_text(self.size) is None:
+            raise UsageError(f"--size takes one size, such as 8, 64K or 1M; not '{self.size}'")
         words += ["--bytes", self.size, "--type", self.type, "--op", self.op, "--model", self.model]
         if self.layout is not None or self.ranks is None:
             words += ["--layout", _STANDARD_LAYOUT if self.layout is None else self.layout]
@@ -107,10 +111,19 @@ def _slow_words(slow: str | None) -> list[str]:
     """`0.01,1.5`: one core in a hundred takes half as long again."""
     if slow is None:
         return []
-    share, comma, factor = slow.partition(",")
-    if not comma:
-        raise UsageError(f"--slow takes a share of the cores and a factor, as 0.01,1.5; not '{slow}'")
-    return ["--slow-share", share, "--slow-factor", factor]
+    share, _, factor = slow.partition(",")
+    if not (_is_within(share, 0, 1) and _is_within(factor, 1, _MOST_SLOWER)):
+        raise UsageError(
+            f"--slow takes a share of the cores from 0 to 1 and a factor from 1 to {_MOST_SLOWER}, as 0.01,1.5; not '{slow}'"
+        )
+    return ["--slow-share", share, "--slow-factor", factor] if float(share) else []
+
+
+def _is_within(text: str, least: float, most: float) -> bool:
+    try:
+        return least <= float(text) <= most
+    except ValueError:
+        return False
 
 
 @click.command()
@@ -174,7 +187,7 @@ def _slow_words(slow: str | None) -> list[str]:
     "--compute",
     default=0.0,
     metavar="US",
-    type=RealRange(min=0),
+    type=RealRange(0, _MOST_COMPUTE_US),
     help="All ranks compute so long between calls.",
 )
 @click.option("--overlap", is_flag=True, help="With --agents: they compute while the call is under way.")

@@ -42,5 +42,10 @@ def count_text(count: int) -> str:
     return f"{count:,}"
 
 
+def counted(count: int, name: str) -> str:
+    """`1 rank`, `1,200 ranks`."""
+    return f"{count_text(count)} {name}{'' if count == 1 else 's'}"
+
+
 def _three_digits(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

@@ -14,6 +14,7 @@ from unisono.measuring.measurer import Measurer
 
 RECORDED_S = 10.0  # of each core
 _SLICE_S = 1.0
+BUSY = 0.2  # of a core's time: a system by itself takes far less
 _MOST_DETOURS = 150_000  # what a file of 4 MiB holds
 
 Recording = dict[str, Any]
@@ -56,6 +57,15 @@ def document(slices: Sequence[Sequence[Recording]], facts: Mapping[str, Any]) ->
         "measured": dict(facts) | recorded,
         "recording": joined(slices),
     }
+
+
+def busy_shares(slices: Sequence[Sequence[Recording]]) -> list[float]:
+    """Of the cores that others have kept busy: which share of the time of each, most first."""
+    shares = [
+        sum(sum(one["us"]) for one in of_core) / sum(one["length_us"] for one in of_core)
+        for of_core in zip(*slices, strict=True)
+    ]
+    return sorted((share for share in shares if share > BUSY), reverse=True)
 
 
 def summary(recording: Mapping[str, Any]) -> dict[str, float]:

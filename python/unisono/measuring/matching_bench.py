@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from unisono.common import files, own_folder, places
-from unisono.common.errors import UnisonoError
+from unisono.common.errors import UnisonoError, UsageError
 from unisono.launch.process import started
 from unisono.measuring import bench
 from unisono.measuring.measurer import mpi_name
@@ -80,6 +80,11 @@ def measure(command: Sequence[str], on_cell: Callable[[Cell], None]) -> tuple[st
             if not line.startswith("{"):
                 continue
             said = json.loads(line)
+            if said.get("ranks") == 1:
+                raise UsageError(
+                    "messages are matched between ranks, and this launcher starts 1: it takes 2 at least, as in "
+                    "`unisono match bench -- mpirun -n 2`. Where it was to start more, it is not the launcher of mpicc's MPI"
+                )
             if "library" in said:
                 name = mpi_name(said["library"])
                 continue

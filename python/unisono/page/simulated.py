@@ -17,9 +17,9 @@ _WIDTH, _HEIGHT = 640.0, 240.0
 
 
 def page_of_calls(answer: dict[str, Any]) -> str:
-    bins = answer["distribution"]["histogram"]
-    most = max(count for *_, count in bins)
-    wide = _WIDTH / len(bins)
+    bins = [] if simulated_text.is_one_time(answer) else answer["distribution"]["histogram"]
+    most = max((count for *_, count in bins), default=0)
+    wide = _WIDTH / max(1, len(bins))
     bars = [
         Rectangle(
             number * wide,
@@ -37,7 +37,7 @@ def page_of_calls(answer: dict[str, Any]) -> str:
         facts=simulated_text.facts(answer),
         how=simulated_text.how(answer),
         bars=bars,
-        ends=(f"{bins[0][0]:.4g} us", f"{bins[-1][0]:.4g} us and more"),
+        ends=(f"{bins[0][0]:.4g} us", f"{bins[-1][0]:.4g} us and more") if bins else ("", ""),
         rows=[],
     )
 

@@ -13,6 +13,7 @@ from unisono.common.errors import UnisonoError
 from unisono.measuring import matching_bench
 
 STANDARD_NS = 5.0  # what MPIs took for each element that were measured with long queues
+_ASSUMED = "assumed"
 WORTH_IT = 0.05  # of a rank's time: less than that is not worth a change
 WORTH_IT_S = 0.05  # of a rank's time: the start of Unisono may take as much where ranks share cores
 Progress = Callable[[float, str], None]
@@ -58,7 +59,7 @@ def cost_of_element(file: Path, given_ns: float | None) -> Cost:
     known = matching_bench.kept_costs().get(_mpi_of(file))
     if isinstance(known, dict) and isinstance(known.get("ns"), (int, float)) and 0.1 <= known["ns"] <= 1000:
         return Cost(float(known["ns"]), f"measured on this MPI on {known.get('date')}")
-    return Cost(STANDARD_NS, "assumed; `unisono match bench -- mpirun -n 2` measures it")
+    return Cost(STANDARD_NS, f"{_ASSUMED}; `unisono match bench -- mpirun -n 2` measures it")
 
 
 def _mpi_of(file: Path) -> str:
@@ -106,6 +107,10 @@ def range_text(low: float, high: float, text: Callable[[Any], str]) -> str:
 
 
 def percent_text(share: float) -> str:
+    if share > 1:
+        return "all"
+    if 0 < share < 0.0005:
+        return "less than 0.1 %"
     return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
 
 
@@ -115,7 +120,30 @@ def option(answer: dict[str, Any]) -> str:
 
 
 def verdict(answer: dict[str, Any]) -> str:
-    """One sentence: leave it, or turn it on."""
+    """Leave it, or turn it on; then what that rests on, where it is not sure."""
+    return _advice(answer) + _doubt(answer)
+
+
+def _doubt(answer: dict[str, Any]) -> str:
+    """Of what an element costs."""
+    timed = [] if answer["present"] == "own" else shares(answer)
+    if not timed:
+        return ""
+    cost = f"{answer['ns_per_element']:.3g} ns for an element"
+    if timed[0].high > 1:
+        bound = "the shares come to" if timed[0].low > 1 else "the upper bound comes to"
+        return (
+            f" This is not credible: with {cost} ({answer.get('cost', 'as given')}) {bound} {100 * timed[0].high:.0f} % of that "
+            "time. A cost is too high that `unisono match bench` has measured on a busy machine: measure it again by "
+            "`unisono match bench -- LAUNCHER`."
+        )
+    if answer.get("cost", "").startswith(_ASSUMED) and timed[0].high - timed[0].own < WORTH_IT:
+        return f" This rests on {cost}, which is assumed: `unisono match bench -- LAUNCHER` measures it."
+    return ""
+
+
+def _advice(answer: dict[str, Any]) -> str:
+    """Leave it, or turn it on."""
     if answer["present"] == "own":
         of_the_mpi = answer["receives_by"]["mpi"]
         if not of_the_mpi:
@@ -131,7 +159,8 @@ def verdict(answer: dict[str, Any]) -> str:
     worst = timed[0]
     said = f"{range_text(worst.low, worst.high, percent_text)} of rank {worst.rank}'s time"
     if worst.high < WORTH_IT:
-        return f"Leave it: queues take {said}, and less of the others'."
+        others = ", and no more of the others'" if len(timed) > 1 else ""
+        return f"Leave it: queues take {said}{others}."
     if worst.high - worst.own < WORTH_IT:
         own = percent_text(worst.own)
         return f"Leave it: queues take {said}, and Unisono's own would take {own}, nearly as much."

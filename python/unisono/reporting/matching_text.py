@@ -76,8 +76,8 @@ def show_replay(lines: Sequence[dict[str, Any]]) -> None:
     low = head["depths"]["low"]
     high = head["depths"].get("high", low)
     console.print(
-        f"{escape(head['file'])}: {units.count_text(head['ranks'])} ranks, "
-        f"{units.count_text(head['events'])} events, order {_order_text(head['is_exact'])}\n",
+        f"{escape(head['file'])}: {units.counted(head['ranks'], 'rank')}, "
+        f"{units.counted(head['events'], 'event')}, order {_order_text(head['is_exact'])}\n",
         soft_wrap=True,
     )
     made = printing.table(
@@ -125,12 +125,13 @@ def _costs(low: dict[str, Any], high: dict[str, Any]) -> list[str]:
 def _print_receives(receives: dict[str, int]) -> None:
     if receives["otherwise"]:
         printing.console().print(
-            f"{units.count_text(receives['otherwise'])} receives from any source get another message here than in the run.",
+            f"{units.counted(receives['otherwise'], 'receive')} from any source {'gets' if receives['otherwise'] == 1 else 'get'} "
+            "another message here than in the run.",
             soft_wrap=True,
         )
     if receives["unmatched"]:
         printing.console().print(
-            f"{units.count_text(receives['unmatched'])} receives had messages that the trace lacks.",
+            f"{units.counted(receives['unmatched'], 'receive')} had messages that the trace lacks.",
             soft_wrap=True,
         )
 
@@ -139,7 +140,7 @@ def show_report(answer: dict[str, Any]) -> None:
     console = printing.console()
     console.print(f"[bold]{escape(matching.verdict(answer))}[/bold]\n", soft_wrap=True)
     console.print(
-        f"{escape(answer['file'])}: {units.count_text(answer['ranks'])} ranks, {escape(answer['mpi'] or 'MPI not known')}, "
+        f"{escape(answer['file'])}: {units.counted(answer['ranks'], 'rank')}, {escape(answer['mpi'] or 'MPI not known')}, "
         f"order {_order_text(answer['is_exact'])}\n",
         soft_wrap=True,
     )
@@ -167,7 +168,7 @@ def _print_shares(answer: dict[str, Any]) -> None:
         )
     printing.console().print(made)
     if len(timed) > _RANKS:
-        printing.console().print(f"... and {len(timed) - _RANKS} more ranks.")
+        printing.console().print(f"... and {units.counted(len(timed) - _RANKS, 'more rank')}.")
     printing.console().print()
 
 
@@ -224,7 +225,7 @@ def _print_heat_map(answer: dict[str, Any]) -> None:
     each, rows = heat_map(answer, _CELLS)
     most = max(max(row) for row in rows)
     console.print(
-        f"Elements looked at for each message, by receiver (down) and sender (across), {each} ranks a letter; "
+        f"Elements looked at for each message, by receiver (down) and sender (across), {units.counted(each, 'rank')} a letter; "
         f"@ is {_number(most)}, a space: no message",
         soft_wrap=True,
     )
@@ -250,15 +251,16 @@ def notes(answer: dict[str, Any]) -> list[str]:
     full = answer["full_ranks"]
     if full:
         found.append(
-            f"The memory for the trace was full on {full} ranks before the run ended: what is said here is of the time before that."
+            f"The memory for the trace was full on {units.counted(full, 'rank')} before the run ended: what is said here is of the time before that."
         )
-    for name, text in (
-        ("left-out", "messages on communicators with other jobs are not recorded"),
-        ("failed-probes", "probes found nothing, and are not in these figures"),
-    ):
-        count = answer["counts"].get(name, 0)
-        if count:
-            found.append(f"{units.count_text(count)} {text}.")
+    if count := answer["counts"].get("left-out", 0):
+        verb = "is" if count == 1 else "are"
+        found.append(
+            f"{units.counted(count, 'message')} on communicators with other jobs {verb} not recorded."
+        )
+    if count := answer["counts"].get("failed-probes", 0):
+        verb = "is" if count == 1 else "are"
+        found.append(f"{units.counted(count, 'probe')} found nothing, and {verb} not in these figures.")
     samples = [one["mpi_samples"] for one in answer["of_ranks"] if one["mpi_samples"]]
     if samples:
         searches = sum(one["searches"] for one in samples)
@@ -270,11 +272,11 @@ def notes(answer: dict[str, Any]) -> list[str]:
         )
         inside = sum(one["inside"] for one in samples) / searches
         found.append(
-            f"The MPI itself says that {_number(mean)} messages waited in the mean of {units.count_text(searches)} looks, "
+            f"The MPI itself says that {_number(mean)} messages waited in the mean of {units.counted(searches, 'look')}, "
             f"at most {units.count_text(most)}; here it is {matching.range_text(low, high, _number)} at these moments. "
             f"{matching.percent_text(inside)} of the looks lie inside the range, give or take two messages."
         )
     unmatched = sum(one["receives"]["unmatched"] for one in answer["of_ranks"])
     if unmatched:
-        found.append(f"{units.count_text(unmatched)} receives had messages that the trace lacks.")
+        found.append(f"{units.counted(unmatched, 'receive')} had messages that the trace lacks.")
     return found

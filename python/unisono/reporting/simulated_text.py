@@ -25,12 +25,37 @@ def title(answer: Mapping[str, Any]) -> str:
 
 def facts(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What was run, and what came out beside the histogram."""
+    said = [
+        ("algorithm", answer["algorithm"]),
+        ("noise", ", ".join(answer["noise"]) or "none"),
+        *_slow_cores(answer["slow"]),
+        ("calls", units.count_text(answer["calls"])),
+    ]
+    return said + (_one_time(answer) if is_one_time(answer) else _spread(answer))
+
+
+def is_one_time(answer: Mapping[str, Any]) -> bool:
+    """All calls have taken the same time, as they do where nothing disturbs them."""
+    return bool(answer["distribution"]["least_us"] == answer["distribution"]["most_us"])
+
+
+def _slow_cores(slow: Mapping[str, float]) -> list[tuple[str, str]]:
+    if not slow["share"]:
+        return []
+    return [("slow cores", f"{100 * slow['share']:g} % of the cores take {slow['factor']:g} times as long")]
+
+
+def _one_time(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        ("without noise", _us(answer["quiet_us"])),
+        ("every call takes", _us(answer["distribution"]["least_us"])),
+    ]
+
+
+def _spread(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = answer["distribution"]
     trimmed = found["trimmed"]
     return [
-        ("algorithm", answer["algorithm"]),
-        ("noise", ", ".join(answer["noise"]) or "none"),
-        ("calls", units.count_text(answer["calls"])),
         ("without noise", _us(answer["quiet_us"])),
         ("mean", _us(found["mean_us"])),
         ("standard deviation", _us(found["deviation_us"])),
@@ -76,8 +101,9 @@ def show(answer: Mapping[str, Any]) -> None:
     for name, value in facts(answer):
         table.add_row(name, value)
     console.print(table)
-    most = max(count for _, _, count in answer["distribution"]["histogram"])
-    for low, high, count in answer["distribution"]["histogram"]:
+    bins = [] if is_one_time(answer) else answer["distribution"]["histogram"]
+    most = max((count for _, _, count in bins), default=0)
+    for low, high, count in bins:
         if count:
             bar = "#" * max(1, round(_WIDTH * count / most))
             console.print(f"{_us(low):>10} to {_us(high):>10}  {count:>8}  {bar}", soft_wrap=True)

@@ -75,6 +75,20 @@ std::vector<std::string> known_algorithms(Operation operation) {
   return names;
 }
 
+// "; reduce and allreduce have it"; empty where none has.
+std::string operations_with(const std::string& algorithm) {
+  std::vector<std::string> having;
+  for (int op = 0; op < operation_count; ++op) {
+    const auto operation = static_cast<Operation>(op);
+    if (algorithms::find_named(operation, algorithm) != nullptr)
+      having.emplace_back(unisono::name(operation));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < having.size(); ++i)
+    text += (i == 0 ? "; " : i + 1 < having.size() ? ", " : " and ") + having[i];
+  return text + (having.empty() ? "" : having.size() == 1 ? " has it" : " have it");
+}
+
 }  // namespace
 
 ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
@@ -93,6 +107,7 @@ ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
     // What a source calls so is what was meant.
     if (read.problem.find(';') == std::string::npos)
       read.problem += did_you_mean(name, known_algorithms(operation));
+    read.problem += operations_with(name);
     read.problem += " (`unisono list " + std::string(unisono::name(operation)) + "` names them)";
   } else if (bracket != std::string_view::npos) {
     const std::string_view inside = text.substr(bracket + 1, text.size() - bracket - 2);

@@ -97,7 +97,7 @@ std::string problem_of(const json& changed) {
 TEST(Machine, SaysWhatIsWrongWithAFile) {
   const json good = json::parse(to_json(default_machine()));
   ASSERT_TRUE(machine_from_json(good.dump()).machine);
-  EXPECT_EQ(machine_from_json("{").problem, "is no JSON: line 1 cannot be understood");
+  EXPECT_EQ(machine_from_json("{").problem, "it is no JSON: line 1 cannot be understood");
   EXPECT_EQ(machine_from_json("[]").problem, "the file: is no object");
   json bad = good;
   bad["schema"] = "unisono-table";

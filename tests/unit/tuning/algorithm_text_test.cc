@@ -29,5 +29,12 @@ TEST(AlgorithmText, AnUnknownNameIsToldWithWhatASourceMeansByIt) {
       begins("frob(segment=1K)", "there is no algorithm 'frob' for bcast (`unisono list bcast` names them)"));
 }
 
+TEST(AlgorithmText, AnUnknownNameIsToldWithTheOperationsThatHaveIt) {
+  EXPECT_EQ(
+      algorithm_from_text(Operation::allgather, "k_nomial(degree=4)").problem,
+      "there is no algorithm 'k_nomial' for allgather; barrier, bcast, reduce, gather, scatter, gatherv and "
+      "scatterv have it (`unisono list allgather` names them)");
+}
+
 }  // namespace
 }  // namespace unisono::tuning

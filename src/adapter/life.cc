@@ -12,6 +12,7 @@
 #include "adapter/messages/layer.h"
 #include "adapter/profile/call_profile.h"
 #include "adapter/recording/recording.h"
+#include "adapter/requests/pending.h"
 #include "adapter/requests/requests.h"
 #include "runtime/profile_exchange.h"
 #include "runtime/runtime.h"
@@ -40,6 +41,7 @@ void end() {
     runtime::keep_profile(profile::counted());
   }
   recording::end_run(host_below);
+  end_what_was_picked_up();
   messages::end();
   runtime::finish();
   end_requests();

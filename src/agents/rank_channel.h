@@ -146,6 +146,7 @@ class RankChannel {
   std::uint64_t post(Descriptor descriptor, const void* operand, std::size_t bytes);
   // Is the operation's result there?
   bool is_answered(std::uint64_t number) const { return memory_.is_answered(number); }
+  const Answer& answer(std::uint64_t number) const { return memory_.answer(number); }
   int error(std::uint64_t number) const { return memory_.answer(number).error; }
   // What carried it between nodes: its number among carriers().
   int carrier(std::uint64_t number) const { return memory_.answer(number).carrier; }

@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/options.h"
+#include "runtime/call/pickup.h"
 #include "runtime/calls/operation_time.h"
 #include "runtime/communicators/freeing.h"
 #include "runtime/decisions/crash_watch.h"
@@ -135,7 +136,8 @@ std::optional<std::uintptr_t> marks_while_freeing(host::Comm comm) {
 }
 
 bool has_calls_under_way() {
-  return job != nullptr && job->parts().progress.under_way() != 0;
+  return job != nullptr &&
+         job->parts().progress.under_way() > pickup_line.picked_up.load(std::memory_order_relaxed);
 }
 
 bool make_progress() {

@@ -70,7 +70,7 @@ Messages* messages();
 // A rank, of the world, has died while this one waited for it in a call on `comm`: calls its error handler.
 int end_with_lost_peer(host::Comm comm, int rank, int process_id);
 
-// Are calls under way in this process?
+// Are calls under way in this process? Not those whose results were picked up (pickup.h).
 bool has_calls_under_way();
 // Lets all of them go on as far as they can without waiting. True where one has ended. Thread-safe.
 bool make_progress();

@@ -18,6 +18,12 @@
 #include "base/mutex.h"
 
 namespace unisono::adapter {
+
+using runtime::pickup_line;
+using runtime::pickup_places;
+
+std::array<runtime::Pickup, pickup_places> pickups;
+
 namespace {
 
 // One call between its start and the end of its request, whichever of the host and the runtime sees it last.
@@ -26,7 +32,10 @@ struct Pending {
   std::atomic<std::uint8_t> state{neither};
   std::atomic<int> users{0};
   std::atomic<int> parts{1};  // that have not ended
+  int place = -1;             // among the pickups; -1: none
+  // Of a pending with a place it stays for the next call, unless the host has completed it.
   MPI_Request request = MPI_REQUEST_NULL;
+  std::atomic<bool> is_request_gone{false};
   MPI_Comm comm = MPI_COMM_NULL;
   HeldTypes held_types;
   std::vector<host::Datatype> held_lists;
@@ -37,18 +46,38 @@ struct Pending {
 };
 
 Mutex spare_mutex;
-std::vector<Pending*> spare UNISONO_GUARDED_BY(spare_mutex);  // for reuse; never given back
+// For reuse; never given back. Those with a place among the pickups, and others.
+std::vector<Pending*> spare UNISONO_GUARDED_BY(spare_mutex);
+std::vector<Pending*> spare_with_place UNISONO_GUARDED_BY(spare_mutex);
+int places_made UNISONO_GUARDED_BY(spare_mutex) = 0;
 
-Pending* take_pending() {
+Pending* take_spare(std::vector<Pending*>* from) {
+  if (from->empty()) return nullptr;
+  Pending* pending = from->back();
+  from->pop_back();
+  return pending;
+}
+
+// Before the next call opens it no request may lead here: the host makes handles anew.
+void clear_place(std::size_t place) {
+  pickup_line.requests[place].store(0, std::memory_order_release);
+  pickups[place].reset();
+}
+
+enum class Wants : std::uint8_t { nothing, place };
+Pending* take_pending(Wants wants = Wants::nothing) {
   Pending* pending = nullptr;
   {
     const LockGuard lock(spare_mutex);
-    if (!spare.empty()) {
-      pending = spare.back();
-      spare.pop_back();
+    if (wants == Wants::place) pending = take_spare(&spare_with_place);
+    if (pending == nullptr && wants == Wants::place && places_made < static_cast<int>(pickup_places)) {
+      pending = new Pending;
+      pending->place = places_made++;
     }
+    if (pending == nullptr) pending = take_spare(&spare);
   }
   if (pending == nullptr) pending = new Pending;
+  if (pending->place >= 0) clear_place(static_cast<std::size_t>(pending->place));
   pending->state.store(Pending::neither, std::memory_order_relaxed);
   pending->users.store(2, std::memory_order_relaxed);  // the request, and the call
   pending->parts.store(1, std::memory_order_relaxed);
@@ -59,11 +88,12 @@ Pending* take_pending() {
 void drop_user(Pending* pending) {
   if (pending->users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   drop_failure(&pending->failure);
+  if (pending->is_request_gone.exchange(false, std::memory_order_relaxed))
+    pending->request = MPI_REQUEST_NULL;
   const LockGuard lock(spare_mutex);
-  spare.push_back(pending);
+  (pending->place < 0 ? spare : spare_with_place).push_back(pending);
 }
 
-// Where the program waits for no message the status says nothing.
 int query(void* state, MPI_Status* status) {
   auto* pending = static_cast<Pending*>(state);
   tell_failure(pending->request, pending->failure);
@@ -72,14 +102,13 @@ int query(void* state, MPI_Status* status) {
     status->MPI_ERROR = error;
     return MPI_SUCCESS;
   }
-  pmpi.Status_set_elements(status, MPI_BYTE, 0);
-  pmpi.Status_set_cancelled(status, 0);
-  status->MPI_SOURCE = MPI_UNDEFINED;
-  status->MPI_TAG = MPI_UNDEFINED;
+  set_nothing(status);
   return MPI_SUCCESS;
 }
 int request_is_gone(void* state) {
-  drop_user(static_cast<Pending*>(state));
+  auto* pending = static_cast<Pending*>(state);
+  pending->is_request_gone.store(true, std::memory_order_relaxed);
+  drop_user(pending);
   return MPI_SUCCESS;
 }
 // Collectives cannot be cancelled, but what this returns not every host hands on: cancel() does.
@@ -89,14 +118,26 @@ int refuse_cancel(void*, int) {
   return MPI_SUCCESS;
 }
 
+// Its request is not to be found by its handle any more. True where the result was picked up.
+bool leave_place(const Pending* pending) {
+  if (pending->place < 0) return false;
+  const auto place = static_cast<std::size_t>(pending->place);
+  pickup_line.requests[place].store(0, std::memory_order_release);
+  return pickups[place].close() == runtime::Pickup::State::picked_up;
+}
+
 void call_has_ended(void* context, int error) {
   auto* pending = static_cast<Pending*>(context);
   note_failure(&pending->failure, pending->comm, error);
   if (pending->parts.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   pending->staged.reset();
   pending->held_types.release();
-  const auto before = pending->state.exchange(Pending::has_ended, std::memory_order_acq_rel);
-  if (before == Pending::has_request) pmpi.Grequest_complete(pending->request);
+  if (leave_place(pending)) {
+    drop_user(pending);  // the request's part: the host hears nothing
+  } else {
+    const auto before = pending->state.exchange(Pending::has_ended, std::memory_order_acq_rel);
+    if (before == Pending::has_request) pmpi.Grequest_complete(pending->request);
+  }
   drop_user(pending);
 }
 
@@ -132,10 +173,24 @@ int hold_types(runtime::Call* call, Pending* pending) {
   return MPI_SUCCESS;
 }
 
+// From now on it is found by its handle, where a result is going to be picked up.
+void enter_place(const Pending& pending) {
+  if (pending.place < 0) return;
+  const auto place = static_cast<std::size_t>(pending.place);
+  if (!pickups[place].is_open()) return;
+  pickup_line.null_request.store(widen<std::uintptr_t>(MPI_REQUEST_NULL), std::memory_order_relaxed);
+  pickup_line.requests[place].store(widen<std::uintptr_t>(pending.request), std::memory_order_release);
+  pickup_line.are_any.store(true, std::memory_order_relaxed);
+}
+
 // The call is under way, or over already.
 int make_request(Pending* pending, MPI_Request* request) {
-  const int error = pmpi.Grequest_start(query, request_is_gone, refuse_cancel, pending, &pending->request);
+  const int error =
+      pending->request != MPI_REQUEST_NULL
+          ? MPI_SUCCESS
+          : pmpi.Grequest_start(query, request_is_gone, refuse_cancel, pending, &pending->request);
   if (error != MPI_SUCCESS) {
+    pending->request = MPI_REQUEST_NULL;
     while (pending->state.load(std::memory_order_acquire) != Pending::has_ended) {
       runtime::make_progress();
       look_at_host_calls();
@@ -144,6 +199,7 @@ int make_request(Pending* pending, MPI_Request* request) {
     return error;
   }
   *request = pending->request;
+  enter_place(*pending);
   const auto before = pending->state.exchange(Pending::has_request, std::memory_order_acq_rel);
   if (before == Pending::has_ended) pmpi.Grequest_complete(pending->request);
   return MPI_SUCCESS;
@@ -157,9 +213,22 @@ bool start_taken(const runtime::Call& call, const runtime::Completion& completio
 
 }  // namespace
 
+// Where the program waits for no message the status says nothing.
+void set_nothing(MPI_Status* status) {
+  pmpi.Status_set_elements(status, MPI_BYTE, 0);
+  pmpi.Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+}
+
+void end_what_was_picked_up() {
+  if (pickup_line.picked_up.load(std::memory_order_relaxed) != 0) runtime::make_progress();
+}
+
 bool start_request(const runtime::Call& call, MPI_Request* request, int* error) {
   const Nested nested;
-  Pending* pending = take_pending();
+  end_what_was_picked_up();
+  Pending* pending = take_pending(Wants::place);
   pending->comm = adapter::native(call.comm);
   runtime::Call held = call;
   held.may_outlive = is_of_session(adapter::native(call.comm));
@@ -169,7 +238,10 @@ bool start_request(const runtime::Call& call, MPI_Request* request, int* error) 
   } else {
     runtime::left_to_host(call.operation, runtime::NativeReason::datatype);
   }
-  if (pending->staged != nullptr) held = pending->staged->call();
+  if (pending->staged != nullptr)
+    held = pending->staged->call();
+  else if (pending->place >= 0)
+    held.pickup = &pickups[static_cast<std::size_t>(pending->place)];
   if (*error != MPI_SUCCESS || !start_taken(held, {call_has_ended, pending}, error)) {
     pending->staged.reset();
     pending->held_types.release();
@@ -222,6 +294,24 @@ int start_both(std::shared_ptr<void> kept, const Start& receive, const Start& se
     look_after(std::move(*call));
   }
   return make_request(pending, request);
+}
+
+void end_kept_requests() {
+  std::vector<Pending*> kept;
+  {
+    const LockGuard lock(spare_mutex);
+    kept.swap(spare_with_place);
+  }
+  for (Pending* pending : kept) {
+    pending->users.store(1, std::memory_order_relaxed);
+    if (pending->request != MPI_REQUEST_NULL) {
+      MPI_Request request = pending->request;
+      pmpi.Grequest_complete(request);
+      pmpi.Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      drop_user(pending);
+    }
+  }
 }
 
 bool take_refused_cancel() {

@@ -12,6 +12,7 @@
 #include "adapter/below/nesting.h"
 #include "adapter/requests/host_calls.h"
 #include "adapter/requests/mixed_requests.h"
+#include "adapter/requests/pending.h"
 #include "adapter/requests/persistent_requests.h"
 #include "base/mutex.h"
 
@@ -35,20 +36,28 @@ void carry_on() {
 }
 
 // What to ask the host again and again until it says that it is over. Asking costs far more than a look at
-// our own calls, and mostly it is those that the program waits for.
-template <class Try>
-int carry_on_until(Try is_over) {
+// our own calls, and mostly it is those that the program waits for. Without a word to the host it is over
+// where `is_picked_up` says so.
+template <class Try, class PickUp>
+int carry_on_until(Try is_over, PickUp is_picked_up) {
   const bool shares_cores = runtime::shares_cores();
   const unsigned looks_per_try = shares_cores ? 4 : 32;
   const unsigned tries_per_yield = shares_cores ? 1 : 4;
   for (unsigned tries = 1;; ++tries) {
-    for (unsigned looks = 0; looks < looks_per_try && !carry_on_all(); ++looks) {
+    for (unsigned looks = 0; looks < looks_per_try; ++looks) {
+      if (is_picked_up()) return MPI_SUCCESS;
+      if (carry_on_all()) break;
     }
     int flag = 0;
     const int error = is_over(&flag);
     if (error != MPI_SUCCESS || flag != 0) return error;
     if (tries % tries_per_yield == 0) sched_yield();
   }
+}
+
+template <class Try>
+int carry_on_until(Try is_over) {
+  return carry_on_until(is_over, [] { return false; });
 }
 
 Mutex op_mutex;
@@ -104,15 +113,23 @@ int complete_some(Some some, int count, MPI_Request requests[], int* completed_c
   return with_failures(&failures, error, before, std::max(0, *completed_count), completed, statuses);
 }
 
-}  // namespace
-
-int wait(MPI_Request* request, MPI_Status* status) {
+// Apart: nothing of it is touched where a result is picked up.
+[[gnu::noinline]] int wait_and_carry_on(MPI_Request* request, runtime::Pickup* place, MPI_Status* status) {
   if (mixed::has_own(request)) return mixed::wait(request, status);
+  const auto is_picked_up = [&] { return place != nullptr && pick_up(request, place, status); };
   if (!must_carry_on() || request == nullptr) return pmpi.Wait(request, status);
   Failures failures;
   const MPI_Request before = *request;
-  const int error = carry_on_until([&](int* flag) { return pmpi.Test(request, flag, status); });
+  const int error = carry_on_until([&](int* flag) { return pmpi.Test(request, flag, status); }, is_picked_up);
   return error == MPI_SUCCESS ? failures.raise_of(before) : error;
+}
+
+}  // namespace
+
+int wait(MPI_Request* request, MPI_Status* status) {
+  runtime::Pickup* place = request == nullptr ? nullptr : pickup_of(*request);
+  if (place != nullptr && pick_up(request, place, status)) return MPI_SUCCESS;
+  return wait_and_carry_on(request, place, status);
 }
 
 // One after the other, since MPI_Testall of MPICH 5 fails where a persistent collective of its own is among
@@ -127,9 +144,11 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     const MPI_Request before = requests[i];
     int is_over = 1;
     int error = MPI_SUCCESS;
+    runtime::Pickup* place = pickup_of(before);
+    const auto is_picked_up = [&] { return place != nullptr && pick_up(&requests[i], place, &status); };
     if (result == MPI_SUCCESS) {
-      error = carry_on_until([&](int* flag) { return pmpi.Test(&requests[i], flag, &status); });
-    } else {
+      error = carry_on_until([&](int* flag) { return pmpi.Test(&requests[i], flag, &status); }, is_picked_up);
+    } else if (!is_picked_up()) {
       error = pmpi.Test(&requests[i], &is_over, &status);
     }
     if (error == MPI_SUCCESS) error = is_over != 0 ? failures.raise_of(before) : MPI_ERR_PENDING;
@@ -167,6 +186,11 @@ int waitsome(int count, MPI_Request requests[], int* completed_count, int comple
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   if (mixed::has_own(request)) return mixed::test(request, flag, status);
+  runtime::Pickup* place = request == nullptr || flag == nullptr ? nullptr : pickup_of(*request);
+  if (place != nullptr && pick_up(request, place, status)) {
+    *flag = 1;
+    return MPI_SUCCESS;
+  }
   carry_on();
   if (!has_failures() || nesting != 0 || request == nullptr) return pmpi.Test(request, flag, status);
   Failures failures;
@@ -301,6 +325,7 @@ int op_free(MPI_Op* op) {
 void end_requests() {
   free_ops();
   end_persistent_calls();
+  end_kept_requests();
 }
 
 }  // namespace unisono::adapter

@@ -48,6 +48,8 @@ class Staging {
   virtual int deliver() = 0;  // what the call has written
 };
 
+class Pickup;
+
 // One blocking collective call as the program made it. Counts and types are as MPI defines them for the
 // operation. Bcast and reductions use send_count and send_type: bcast with send_buffer == recv_buffer == the
 // buffer, reduce_scatter_block with those of one block. On ranks where MPI says an argument is not
@@ -71,6 +73,7 @@ struct Call {
   // side.
   BlockArguments send_blocks, recv_blocks;
   Staging* staging = nullptr;  // null: the buffers are the program's own
+  Pickup* pickup = nullptr;  // where who waits for it may take its result, in the caller's memory (pickup.h)
 };
 
 enum class Outcome : std::uint8_t {

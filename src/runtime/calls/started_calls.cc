@@ -5,12 +5,28 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/ticks.h"
 #include "runtime/call/crash_site.h"
+#include "runtime/call/pickup.h"
 #include "runtime/calls/program_operators.h"
 #include "runtime/engines/call_timing.h"
 #include "runtime/engines/neighborhoods.h"
 
 namespace unisono::runtime {
+namespace {
+
+// When it has: now, or when its result was picked up.
+double ended_s(const StartedCall& call) {
+  const double end_s = now_s();
+  const std::uint64_t end = ticks();
+  if (call.call.pickup == nullptr || !call.call.pickup->is_picked_up() || !has_steady_counter) return end_s;
+  const double seconds_per_tick =
+      (end_s - call.start_s) / static_cast<double>(std::max<std::uint64_t>(end - call.start_ticks, 1));
+  return end_s - static_cast<double>(end - call.call.pickup->ended()) * seconds_per_tick;
+}
+
+}  // namespace
+
 StartedCalls::StartedCalls(const World& world, Gate& gate, Progress& progress, QueuesLock& queues,
                            Communicators& communicators, Slices& slices, Decisions& decisions,
                            const Engines& engines, Learning& learning, StartedChecks& checks)
@@ -128,6 +144,7 @@ StartedCalls::Launched StartedCalls::launch(StartedCall* started, const Completi
   started->algorithm = started->entry->choice->algorithm;
   started->completion = completion;
   started->start_s = now_s();
+  started->start_ticks = ticks();
   checks_.plan(started, host != nullptr);
   if (started->error == host::success && started->call.staging != nullptr)
     started->error = started->call.staging->fetch();
@@ -228,6 +245,7 @@ bool StartedCalls::advance(StartedCall* call) {
       call->agreement = Agreement::none;
     } else if (call->stage != Run::Stage::after_header) {
       if (c.node.peers == nullptr || !c.node.peers->are_lost_by_now()) return false;
+      if (call->call.pickup != nullptr && call->call.pickup->close() != Pickup::State::closed) return false;
       world_.has_lost_peer = true;
       call->error = world_.host.rank_has_died();
       return true;
@@ -303,14 +321,18 @@ void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
     if (call->verified.check != nullptr) checks_.conclude(call.get());
     if (call->call.staging != nullptr && call->error == host::success)
       call->error = call->call.staging->deliver();
+    call->ended_s = ended_s(*call);
+    if (call->call.pickup != nullptr) call->call.pickup->end();
     call->completion.call(call->completion.context, call->error);
   }
   // Those whose requests are gone end outside of the lock.
   std::vector<std::shared_ptr<PreparedCall>> prepared;
   const LockGuard lock(queues_.mutex());
+  double last_s = 0;
   for (auto& call : *calls) {
     CallClass& entry = *call->entry;
-    CallTiming::keep_started(entry, now_s() - call->start_s);
+    CallTiming::keep_started(entry, call->ended_s - call->start_s);
+    last_s = std::max(last_s, call->ended_s);
     CallQueue& queue = *call->communicator->queue;
     if (call->prepared != nullptr) prepared.push_back(std::move(call->prepared));
     call->verified.check.reset();
@@ -320,7 +342,7 @@ void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   }
   const int ended = static_cast<int>(calls->size());
   under_way_ -= ended;
-  if (under_way_ == 0) under_way_s_ += now_s() - under_way_since_s_;
+  if (under_way_ == 0) under_way_s_ += last_s - under_way_since_s_;
   progress_.remove(ended);
 }
 

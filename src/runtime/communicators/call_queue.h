@@ -44,7 +44,8 @@ struct StartedCall : Run {
   std::shared_ptr<PreparedCall> prepared;      // of a persistent call's start; lives on though it is freed
   std::shared_ptr<LearnedClass> learned;       // what `entry` is a part of, if of any
   NativeReason left_for = NativeReason::none;  // to the host, before anything was decided
-  double start_s = 0;
+  double start_s = 0, ended_s = 0;
+  std::uint64_t start_ticks = 0;
   bool needs_thread = true;  // does the thread beside the program look after it?
   // Reductions: how the thread computes that started it. Whichever thread lets it go on does so alike.
   std::optional<FloatControl> float_control;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/reduce_kernels.h"
 #include "base/short_copy.h"
+#include "runtime/call/pickup.h"
 
 namespace unisono::runtime {
 namespace {
@@ -63,6 +64,10 @@ bool gets_result(const Run& run) {
   const bool is_root = run.communicator->rank == run.call.root;
   if (has_one_buffer(run.call.operation)) return !is_root;
   return is_reduction(run.call.operation) && (!is_rooted(run.call.operation) || is_root);
+}
+// From now on nobody else picks the result up, unless somebody has.
+Pickup::State closed_pickup(const Run& run) {
+  return run.call.pickup == nullptr ? Pickup::State::closed : run.call.pickup->close();
 }
 std::size_t bytes_of(const Run& run) {
   return static_cast<std::size_t>(run.data.elements) * run.data.element_bytes;
@@ -172,8 +177,12 @@ void AgentEngine::post(Run& run) const {
   }
   const bool is_in_output = has_one_buffer(run.call.operation) || run.transfer->is_in_place();
   const void* operand = is_in_output ? run.data.output : run.data.input;
-  run.by_agents.number =
-      channel.post(run.by_agents.what, has_operand(run) ? operand : nullptr, bytes_of(run));
+  const std::size_t bytes = bytes_of(run);
+  run.by_agents.number = channel.post(run.by_agents.what, has_operand(run) ? operand : nullptr, bytes);
+  if (run.call.pickup == nullptr || run.transfer->has_packed_output()) return;
+  run.call.pickup->open(channel.answer(run.by_agents.number), run.by_agents.number,
+                        channel.result(run.by_agents.number, bytes), run.data.output,
+                        gets_result(run) ? bytes : 0);
 }
 
 // Where ranks and agents share cores the agent needs this one; where they do not nobody takes it.
@@ -192,9 +201,11 @@ bool AgentEngine::is_over(Run& run) const {
   agents::RankChannel& channel = share.channel;
   const std::uint64_t number = run.by_agents.number;
   if (number == 0 || !channel.is_answered(number)) return is_given_up(run);
+  const Pickup::State pickup = closed_pickup(run);
+  if (pickup == Pickup::State::at_work) return false;
   run.error = channel.error(number);
   const std::size_t bytes = bytes_of(run);
-  if (run.error == host::success && gets_result(run))
+  if (run.error == host::success && gets_result(run) && pickup != Pickup::State::picked_up)
     copy_bytes(run.data.output, channel.result(number, bytes), bytes);
   const auto carrier = static_cast<std::size_t>(channel.carrier(number));
   if (carrier < agents::most_carriers) ++share.carried[static_cast<std::size_t>(run.call.operation)][carrier];
@@ -205,7 +216,7 @@ bool AgentEngine::is_over(Run& run) const {
 
 // Nobody makes the call any more where the node's agent has died.
 bool AgentEngine::is_given_up(Run& run) const {
-  if (!world_.agents->are_lost_by_now()) return false;
+  if (!world_.agents->are_lost_by_now() || closed_pickup(run) != Pickup::State::closed) return false;
   std::erase(share_of(run).waiting, &run);
   log::warning_once("the agent of this node has died, and with it the calls that it had: the job ends");
   world_.has_lost_peer = true;

@@ -56,7 +56,7 @@ def test_text_has_a_letter_for_each_pair(stage: Stage, built: dict[str, str]) ->
     file.write_text(_trace(4, (0, 2), (1, 3, 0)))
     lines = stage.unisono("match", "report", str(file), environment=built).stdout.splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("Elements looked at for each message"))
-    assert "1 ranks a letter; @ is 5.5, a space: no message" in lines[start]
+    assert "1 rank a letter; @ is 5.5, a space: no message" in lines[start]
     # Nine shades from 0 to the most: 1 is the second, 2 the fourth.
     assert [line.rstrip() for line in lines[start + 1 : start + 4]] == ["     0  @ :", "     2 =", ""]
 

@@ -305,6 +305,8 @@ TEST_F(BlockingAgentsTest, learning_tries_them) {
   for (const char* mode : {"star", "auto"}) {
     options_.learn = mode;
     for (const bool are_faster : {false, true}) {
+      // It has a budget, which the host's slow calls take up: it need not come to the fast ones.
+      if (std::string(mode) == "auto" && are_faster) continue;
       constexpr int size = 4;
       begin(2, "2x2");
       std::vector<std::vector<Outcome>> outcomes(size);
@@ -317,14 +319,12 @@ TEST_F(BlockingAgentsTest, learning_tries_them) {
       });
       for (const auto& of_rank : outcomes) EXPECT_EQ(of_rank, outcomes[0]) << mode;
       const Json learned = report()["learning"][0];
-      double agents_s = 1;
-      for (const Json& candidate : learned["candidates"]) {
-        if (candidate["algorithm"] == "agents") agents_s = candidate["time_s"].get<double>();
-      }
-      // The other mode has a budget, which the host's slow calls take up: it need not come to the fast ones.
-      if (std::string(mode) == "auto" && are_faster) continue;
+      // A time is there once all ranks have agreed on one.
+      bool are_tried = false;
+      for (const Json& candidate : learned["candidates"])
+        are_tried = are_tried || (candidate["algorithm"] == "agents" && candidate["calls"] > 0);
       EXPECT_EQ(learned["chosen"] == "agents", are_faster) << mode << ": " << learned.dump(1);
-      EXPECT_LT(agents_s, 1) << mode << ": not tried";
+      EXPECT_TRUE(are_tried) << mode << ": " << learned.dump(1);
     }
   }
 }

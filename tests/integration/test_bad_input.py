@@ -170,7 +170,9 @@ def test_places_that_nobody_may_write(mpi: Mpi, runner: Runner):
         os.mkdir("/sys/unisono")
     learn = {"UNISONO_LEARN": "star", "UNISONO_LEARN_BUDGET": "100", "UNISONO_LEARN_ITERATIONS": "1"}
     given = {"UNISONO_REPORT": "/proc/unisono.json", "UNISONO_CACHE": "/sys/unisono/cache", **learn}
-    result = runner.unisono(mpi, 2, [compile_program(mpi, "file_limit.c")], given, timeout=60).check()
+    result = runner.unisono(
+        mpi, 2, [compile_program(mpi, "file_limit.c", flags=[HEADER])], given, timeout=60
+    ).check()
     assert "RIGHT" in result.output, str(result)
     for message in (
         "the report /proc/unisono.json cannot be written: No such file or directory",

@@ -43,7 +43,7 @@ run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE
   return "$code"
 }
 
-# UNISONO_TEST_SHARE=K/N: of each test that has several MPIs, every N-th combination, from the K-th on (.ci/run).
+# UNISONO_TEST_SHARE=K/N: of each test that has several MPIs or parameters, every N-th combination, from the K-th on (.ci/run).
 # Two jobs at a time: with three all tests together take as long on two cores. What is measured in a test is measured
 # with nothing beside it.
 run_integration() {

@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--share",
         type=share,
         metavar="K/N",
-        help="of each test that has several MPIs, select every N-th combination, from the K-th on",
+        help="of each test that has several MPIs or parameters, select every N-th combination, from the K-th on",
     )
     parser.addoption("--alone", choices=["only", "not"], help="select tests by the marker 'alone', beside -m")
 
@@ -78,12 +78,6 @@ class Turns:
         return sum(self.number(item, name) for name in item.callspec.params) % turns != first
 
 
-def names_mpi(item: pytest.Item) -> bool:
-    return hasattr(item, "callspec") and any(
-        value in mpis.BY_NAME for value in map(str, item.callspec.params.values())
-    )
-
-
 def others_share(items: list[pytest.Item], number: int, of: int) -> list[pytest.Item]:
     """Return what shares of `of` others than the given one have. Each share has something of each test.
 
@@ -91,7 +85,7 @@ def others_share(items: list[pytest.Item], number: int, of: int) -> list[pytest.
     """
     tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if names_mpi(item):
+        if hasattr(item, "callspec"):
             tests[item.nodeid.split("[")[0]].append(item)
     left = []
     for name, combinations in tests.items():
@@ -137,7 +131,9 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if terminalreporter.config.getoption("--share"):
         number, of = terminalreporter.config.getoption("--share")
-        terminalreporter.write_line(f"share {number} of {of} of the tests that have several MPIs")
+        terminalreporter.write_line(
+            f"share {number} of {of} of the tests that have several MPIs or parameters"
+        )
     terminalreporter.write_line(again.text(RUN_AGAIN + again.OF_THIS_PROCESS.counts))
 
 

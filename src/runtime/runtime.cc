@@ -235,8 +235,17 @@ void keep_profile(RankProfile profile) {
   if (job != nullptr) job->parts().records.lock()->keep_profile(std::move(profile));
 }
 
+// Delete functions of MPI_COMM_SELF may still use all of MPI, but no other thread may be in the MPI then
+// (MPI 4.1, 11.6.2). Calls that agents would serve are the MPI's from here on, on all ranks alike.
 void leave_all_to_program() {
-  if (job != nullptr) job->parts().progress.stop();
+  if (job == nullptr) return;
+  JobParts& parts = job->parts();
+  parts.progress.stop();
+  const World& world = parts.world;
+  if (world.agents == nullptr || !world.agents->are_threads() || world.has_lost_peer) return;
+  world.host.barrier(world.comm);
+  parts.gate.set_open(false);
+  world.agents->leave();
 }
 
 void finish() {

@@ -62,6 +62,18 @@ def test_one_for_each_node(mpi: Mpi, tmp_path: Path) -> None:
     assert result.output.endswith("OK\n") and agents_of_ranks(result.output) == [1, 0, 1, 0], str(result)
 
 
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("layout", ["2x1", "2x2"])
+def test_messages_in_finalize(mpi: Mpi, tmp_path: Path, layout: str) -> None:
+    """They have ended before MPI_Finalize, where delete functions still send, receive and sum."""
+    nodes, ranks = map(int, layout.split("x"))
+    line = mpi.launch(nodes * ranks, [compile_program(mpi, "message_ends_late.c")])
+    command = [*THREADS, "--nodes", layout, "--messages", "all", "--", *line]
+    result = job.run(command, environment(mpi), directory=tmp_path).check()
+    assert result.output == "OK\n" and not result.survivors, str(result)
+    assert "unisono" not in result.errors, str(result)
+
+
 @pytest.mark.in_turns(2, 1)
 def test_without_unisono_run(runner: Runner, mpi: Mpi) -> None:
     program = compile_program(mpi, "agent_threads.c")

@@ -28,8 +28,6 @@ AGENTS = {"processes": WITH_AGENTS, "threads": [*COMMAND, "--agents", "thread"]}
 @pytest.mark.parametrize("layout", ["2x1", "2x2"])
 def test_in_each_way(mpi: Mpi, tmp_path: Path, layout: str, kind: str, messages: str) -> None:
     """Each ends once, with its result, and what has ended is the program's from then on."""
-    if (mpi.name, kind, messages) == ("mpich4", "threads", "node"):
-        pytest.skip("MPICH 4 may crash in MPI_Finalize then: UCX reports a recursion")
     nodes, ranks = map(int, layout.split("x"))
     line = mpi.launch(nodes * ranks, [compile_program(mpi, "agent_requests.c"), "300"])
     options = ["--nodes", layout, "--messages", messages, "--report", "r.json"]

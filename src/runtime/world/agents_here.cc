@@ -77,8 +77,8 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
     if (why_not_carrier.empty()) why_not_carrier = found.why.data();
   }
   const int channels = std::ranges::min(of_all, {}, &Found::channels).channels;
-  std::unique_ptr<AgentsHere> here(
-      new AgentsHere(std::move(thread), std::move(connection), std::move(of_rank), channels, longest_s));
+  std::unique_ptr<AgentsHere> here(new AgentsHere(are_threads, std::move(thread), std::move(connection),
+                                                  std::move(of_rank), channels, longest_s));
   const std::string& asked = world.options.agents_carrier;
   if (here->carrier() != asked) {
     if (why_not_carrier.empty()) why_not_carrier = "the agents were told otherwise";
@@ -87,6 +87,11 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
     here->why_not_carrier_ = std::move(why_not_carrier);
   }
   return here;
+}
+
+void AgentsHere::leave() {
+  connection_->leave();
+  thread_.reset();
 }
 
 bool AgentsHere::are_lost_by_now() const {

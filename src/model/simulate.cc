@@ -243,8 +243,8 @@ class Hosts {
 class Checker {
  public:
   Checker(Schedule* schedule, int calls) : schedule_(schedule), calls_(calls) {
-    // They take some tenths of a second together; of very many ranks, as long as two recordings.
-    constexpr std::int64_t most_steps = 200'000, fewest_calls = 2, most_calls = 100;
+    // They take some tenths of a second together; of very many ranks, as long as the recording.
+    constexpr std::int64_t most_steps = 200'000, fewest_calls = 1, most_calls = 100;
     const std::int64_t of_steps = most_steps / std::max<std::int64_t>(schedule->steps(), 1);
     if (schedule->is_replayed())
       checked_ = std::min<std::int64_t>(std::clamp(of_steps, fewest_calls, most_calls), calls);

@@ -177,7 +177,7 @@ def _own_tests() -> list[str]:
         "MPICH's suite comes in no package.",
         "What it asks of these subjects, our own tests ask on all MPIs, natively where an MPI passes and under Unisono.",
         "The [page of promises](promises.md) goes through the standard itself.",
-        "Its tests of messages have their counterparts in [chapter 3 of that page](promises.md#chapter-3-messages-that-unisono-carries).",
+        "Its [chapter 3](promises.md#chapter-3-messages-that-unisono-carries) has a row for each promise of messages.",
         "",
         "| what is asked | test |",
         "| --- | --- |",

@@ -17,7 +17,8 @@ const std::vector<OwnOption>& own_options() {
 }
 
 std::span<const std::string_view> everyday_options() {
-  static constexpr std::string_view names[] = {"report", "algorithm", "table", "learn", "verify"};
+  static constexpr std::string_view names[] = {"report",   "algorithm",       "table",  "learn", "verify",
+                                               "messages", "record_messages", "agents", "nodes"};
   return names;
 }
 

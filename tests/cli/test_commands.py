@@ -277,10 +277,10 @@ class TestOptions:
         listed = [line.split()[0] for line in lines if line.startswith("--")]
         text = stage.unisono("run", "--help", environment=built).stdout
         usual = [line.split("--")[1].split()[0] for line in text.splitlines() if line.startswith("  -")]
-        assert listed[:8] == [f"--{name}" for name in usual if name != "help"]
+        assert listed[:12] == [f"--{name}" for name in usual if name != "help"]
         options = json.loads(stage.unisono("options", "--json", environment=built).stdout)
-        assert sorted(listed[5:]) == sorted(
-            {option["cli"] for option in options} - set(listed[:5]) | set(listed[5:8])
+        assert sorted(listed[9:]) == sorted(
+            {option["cli"] for option in options} - set(listed[:9]) | set(listed[9:12])
         )
         assert all(option["group"].replace("_", " ").capitalize() in lines for option in options)
 

@@ -112,7 +112,7 @@ def test_pages_and_completion_agree_with_the_compiled_help(share: Path) -> None:
     )
     bash = (share / "bash-completion/completions/unisono").read_text()
     own = {"config", "dry-run", "verbose", "help"}
-    assert own < {*helped()} and len(helped()) == 9
+    assert own < {*helped()} and len(helped()) == 13
     for name, about in helped().items():
         meaning, _, default = about.partition("[default: ")
         meaning = squeezed(meaning)

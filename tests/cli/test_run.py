@@ -361,7 +361,7 @@ class TestUnderstanding:
     def test_help_is_short(self, stage: Stage) -> None:
         text = stage.unisono("run", "--help").stdout
         listed = [line.split()[0] for line in text.splitlines() if line.startswith("  -")]
-        assert len(listed) == 9, "eight, and --help"
+        assert len(listed) == 13, "twelve, and --help"
         assert "--report FILE" in text and "[default: auto]" in text and "`unisono options`" in text
         assert "--pool-bytes" not in text
         assert max(map(len, text.splitlines())) <= 80

@@ -109,8 +109,8 @@ def agents_text(report: dict[str, Any]) -> str:
 
 def _messages(totals: dict[str, int]) -> str:
     line = (
-        f"messages: {totals['sent']:,} sent; at most {totals['deepest_posted']:,} receives "
-        f"and {totals['deepest_unexpected']:,} messages waited on a rank"
+        f"messages: {totals['sent']:,} sent; longest queues of a rank: "
+        f"receives {totals['deepest_posted']:,}, messages {totals['deepest_unexpected']:,}"
     )
     if totals.get("data_by_mpi"):
         line += f"; the MPI carried the data of {totals['data_by_mpi']:,} long ones of a node"

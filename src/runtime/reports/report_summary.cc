@@ -55,8 +55,8 @@ std::string row(const std::string& operation, const std::string& bytes, const st
 
 std::string messages_line(const MessageTotals& of) {
   std::ostringstream line;
-  line << of.sent << " sent; at most " << of.deepest_posted << " receives and " << of.deepest_unexpected
-       << " messages waited on a rank";
+  line << of.sent << " sent; longest queues of a rank: receives " << of.deepest_posted << ", messages "
+       << of.deepest_unexpected;
   if (of.by_host != 0) line << "; the MPI carried the data of " << of.by_host << " long ones of a node";
   if (of.floods != 0) line << "; senders had to wait " << of.floods << " times (option 'unexpected_bytes')";
   return line.str();

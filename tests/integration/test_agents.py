@@ -247,15 +247,17 @@ def test_more_communicators_than_agents_have_room_for(mpi: Mpi, tmp_path: Path) 
     assert 63 <= calls_by_agents(tmp_path / "r.json")["allreduce"] / 3 <= 64, str(result)
 
 
-def test_srun(tmp_path: Path) -> None:
-    """A second step of the same job of Slurm's, on as many nodes."""
+@pytest.mark.parametrize("kind", ["1", "thread"])
+def test_srun(tmp_path: Path, kind: str) -> None:
+    """A second step of the same job of Slurm's, on as many nodes; threads need none."""
     mpi = mpis.BY_NAME["mpich5"]
     stand_in = tmp_path / "srun"
     stand_in.symlink_to(Path(__file__).with_name("srun.sh"))
     slurm = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1", "SRUN_LAUNCHER": str(mpi.launcher)}
-    options = ["--agents", "1", "--nodes", "2x1", "--report", "r.json", "-v"]
+    options = ["--agents", kind, "--nodes", "2x1", "--report", "r.json", "-v"]
     command = [*COMMAND, *options, "--", stand_in, "-n", "2", compile_program(mpi, "overlap.c"), "40", "200"]
     result = job.run(command, {**environment(mpi), **slurm}, directory=tmp_path).check()
-    assert "beside it " in result.errors and "--overlap" in result.errors, str(result)
+    is_beside = "beside it " in result.errors and "--overlap" in result.errors
+    assert is_beside == (kind == "1"), str(result)
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS, str(result)
     assert not result.survivors, str(result)

@@ -73,16 +73,17 @@ def _gains(groups: dict[str, list[Cell]], first: str, selectors: Sequence[str]) 
 def _cells_behind(cells: Sequence[Cell], selectors: Sequence[str]) -> Iterator[str]:
     yield "## Cells behind"
     yield ""
-    yield "As learned: how many times as long as each selector's choice, where that is more than 1.02."
-    yield ""
-    rows = []
-    for cell in cells:
-        ratios = [learned_choice(cell) / cell.native_us[selector] for selector in selectors]
-        if max(ratios) > BEHIND:
-            size = "" if cell.operation == "barrier" else f" of {bytes_text(cell.bytes)}"
-            name = f"{cell.operation}{size}, {cell.platform}, {cell.ranks} ranks"
-            rows.append((max(ratios), [name, *(f"{r:.2f}" if r > BEHIND else "" for r in ratios)]))
-    yield from _table(("cell", *selectors), [row for _, row in sorted(rows, key=lambda one: -one[0])])
+    for ours, title in ((learned_choice, "As learned"), (predicted_choice, "As predicted")):
+        yield f"{title}: how many times as long as each selector's choice, where that is more than {BEHIND}."
+        yield ""
+        rows = []
+        for cell in cells:
+            ratios = [ours(cell) / cell.native_us[selector] for selector in selectors]
+            if max(ratios) > BEHIND:
+                size = "" if cell.operation == "barrier" else f" of {bytes_text(cell.bytes)}"
+                name = f"{cell.operation}{size}, {cell.platform}, {cell.ranks} ranks"
+                rows.append((max(ratios), [name, *(f"{r:.2f}" if r > BEHIND else "" for r in ratios)]))
+        yield from _table(("cell", *selectors), [row for _, row in sorted(rows, key=lambda one: -one[0])])
 
 
 def _errors(groups: dict[str, list[Cell]]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def processor_time_of_children() -> float:
 
 @needs_build
 def test_many_calls_take_little_time(stage: Stage, built: dict[str, str]) -> None:
-    """Of the processor, which other programs do not use up. It is 0.5 s here."""
+    """Of the processor, which other programs do not use up: 5 s are asked for."""
     before = processor_time_of_children()
     found = simulated(stage, built, "allreduce", "--layout", "1812x1", "--calls", "1000", "--noise", NOISE,
                       "--algorithm", "recursive_doubling")  # fmt: skip

@@ -73,7 +73,7 @@ def test_an_agent_dies(mpi: Mpi, tmp_path: Path, layout: str) -> None:
 
 @pytest.mark.in_turns(3)
 def test_learning(mpi: Mpi, tmp_path: Path) -> None:
-    """Agents are tried as other algorithms are, and serve only where they were the fastest."""
+    """Agents are tried as other algorithms are, and serve only where they were about as fast as the fastest."""
     line = mpi.launch(2, [compile_program(mpi, PROGRAM), "1"])
     options = ["--nodes", "2x1", "--report", "r.json", "--learn", "star", "--learn-iterations", "5"]
     result = job.run([*WITH_AGENTS, *options, "--", *line], environment(mpi), directory=tmp_path).check()

@@ -43,6 +43,16 @@ def test_wrong_arguments_are_refused_as_natively(mpi: Mpi, runner: Runner, setti
     assert result.check().output == natively, str(result)
 
 
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize("settings", [{}, NODE, ALL], ids=["off", "node", "all"])
+def test_types_of_no_data_may_lie_nowhere(mpi: Mpi, runner: Runner, settings: Mapping[str, str]):
+    """A buffer of such a type may be NULL on one rank, and real on the other: all ranks go the same way."""
+    command = [compile_program(mpi, "empty_types.c")]
+    assert runner.run(mpi, 2, command, timeout=60).check().output == "OK\n"
+    result = runner.unisono(mpi, 2, command, settings, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+
+
 @pytest.mark.in_turns(6)
 @pytest.mark.parametrize("what", ["count", "rank", "tag"])
 @BOTH

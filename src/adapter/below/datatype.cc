@@ -183,7 +183,8 @@ void try_types_on(MPI_Comm comm) {
 
 bool may_be_at_bottom(MPI_Datatype type) {
   host::TypeInfo info;
-  return !is_predefined(type) && (describe(type, &info) != MPI_SUCCESS || info.true_lower_bound_bytes != 0);
+  if (is_predefined(type)) return false;
+  return describe(type, &info) != MPI_SUCCESS || info.true_lower_bound_bytes != 0 || info.size_bytes == 0;
 }
 
 bool is_predefined(MPI_Datatype type) {

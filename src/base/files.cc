@@ -89,6 +89,11 @@ std::string why_not_replaced(const std::string& name) {
   return ::stat(name.c_str(), &status) == 0 ? why_no_file(status) : std::string();
 }
 
+bool is_null_device(const std::string& name) {
+  struct stat status {};
+  return ::stat(name.c_str(), &status) == 0 && is_null_device(status);
+}
+
 std::string temporary_name(const std::string& name) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
@@ -123,6 +128,7 @@ std::string replace_file(int folder, const std::string& name, std::string_view t
 }
 
 std::string replace_file(const std::string& name, std::string_view text, mode_t mode) {
+  if (is_null_device(name)) return {};
   std::string problem = why_not_replaced(name);
   return problem.empty() ? replace_file(AT_FDCWD, name, text, mode) : "cannot be written: it " + problem;
 }

@@ -28,6 +28,8 @@ std::optional<std::string> file_text(const std::string& name);
 
 // Why a file that is written with `name` would hit something else, as a clause; empty: nothing is wrong.
 std::string why_not_replaced(const std::string& name);
+// What is written there is gone, and nothing may take its place.
+bool is_null_device(const std::string& name);
 // A name that nobody can know before, for what becomes the file `name` when it is whole.
 std::string temporary_name(const std::string& name);
 // Writes all of it, or says why not, as a clause. In the folder `folder` (AT_FDCWD: names are paths). Whoever

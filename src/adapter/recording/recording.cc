@@ -264,8 +264,9 @@ void add_head(const std::string& mpi, Text* text) {
 }
 
 void write_file(const std::string& mpi) {
-  const std::string temporary = temporary_name(run->file);
-  std::FILE* file = run->rank == root ? std::fopen(temporary.c_str(), "wx") : nullptr;
+  const bool is_kept = !is_null_device(run->file);
+  const std::string temporary = is_kept ? temporary_name(run->file) : run->file;
+  std::FILE* file = run->rank == root ? std::fopen(temporary.c_str(), is_kept ? "wx" : "w") : nullptr;
   int error = file == nullptr ? errno : 0;
   std::uint64_t start_ns = run->begin.ns;
   if (run->rank == root) {
@@ -280,9 +281,9 @@ void write_file(const std::string& mpi) {
   for (int rank = 1; rank < run->ranks; ++rank) text.take_from(rank);
   if (error == 0) error = text.error();
   if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
-  if (error == 0 && std::rename(temporary.c_str(), run->file.c_str()) != 0) error = errno;
+  if (error == 0 && is_kept && std::rename(temporary.c_str(), run->file.c_str()) != 0) error = errno;
   if (error == 0) return;
-  if (file != nullptr) ::unlink(temporary.c_str());
+  if (file != nullptr && is_kept) ::unlink(temporary.c_str());
   log::warning("the trace of messages cannot be written to " + run->file + ": " + std::strerror(error));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,18 @@ class FilesTest : public ::testing::Test {
 
   const std::string folder_ = testing::TempDir() + "/files_test." + std::to_string(::getpid());
 };
+
+TEST_F(FilesTest, TheNullDeviceIsNotReplaced) {
+  // Another node of it: root could replace the machine's own.
+  if (::mknod(name("null").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_TRUE(is_null_device(name("null")));
+  EXPECT_EQ(replace_file(name("null"), "some text"), "");
+  struct stat status {};
+  ASSERT_EQ(::lstat(name("null").c_str(), &status), 0);
+  EXPECT_TRUE(S_ISCHR(status.st_mode));
+  EXPECT_FALSE(is_null_device(name("none")));
+  EXPECT_FALSE(is_null_device(written("text")));
+}
 
 TEST_F(FilesTest, AreReadWhole) {
   for (const std::size_t bytes : {0, 1, 65535, 65536, 65537, 200'000}) {

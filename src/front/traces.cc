@@ -8,7 +8,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "base/files.h"
 #include "base/shown.h"
@@ -50,7 +52,12 @@ Trace::Trace(const std::string& wanted)
     : wanted_(wanted), file_(wanted.empty() ? wanted : launch::absolute(wanted)) {}
 
 void Trace::prepare() const {
-  if (!is_wanted() || !is_there(file_)) return;
+  if (!is_wanted()) return;
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::path(file_).parent_path();
+  if (!std::filesystem::is_directory(folder, failed))
+    throw UsageError("--record-messages " + wanted_ + ": there is no folder " + folder.string());
+  if (!is_there(file_)) return;
   const std::string problem = why_not_replaced(file_);
   if (!problem.empty())
     throw UsageError("--record-messages " + wanted_ + ": it " + problem + "; name another file.");

@@ -57,7 +57,9 @@ class TestTraces:
         assert stage.unisono("run", "--record-messages", ".", "mpirun", "./a").returncode == 2
         assert program.exists() and not stage.log.exists()
         assert stage.unisono("run", "--record-messages", "/dev/null", "mpirun", "./a").returncode == 0
-        assert Path("/dev/null").exists()
+        assert Path("/dev/null").is_char_device()
+        nowhere = stage.unisono("run", "--record-messages", "none/a.trace", "mpirun", "./a")
+        assert nowhere.returncode == 2 and "none/a.trace: there is no folder" in nowhere.stderr
 
     def test_stays_where_the_command_is_wrong(self, stage: Stage, old: Path) -> None:
         assert stage.unisono("run", "--record-messages", "old.trace", "mpirun", "-n", "2").returncode == 2

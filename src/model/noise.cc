@@ -191,6 +191,10 @@ std::string what_is_missing(const NoiseSource& source) {
   if (source.rate_hz <= 0) return "it needs a rate, in Hz, as in uniform(rate=16,mean=115)";
   if (source.mean_us <= 0) return "it needs a mean, in us, as in uniform(rate=16,mean=115)";
   if (source.kind == NoiseKind::periodic && source.shape > 1) return "shape of periodic is at most 1";
+  const double share = source.rate_hz * source.mean_us / us_per_s;
+  if (share >= 1)
+    return "it takes " + number_text(100 * share) +
+           " % of a core (rate times mean): nothing is left for work";
   return {};
 }
 

@@ -263,6 +263,7 @@ def test_page_and_text(stage: Stage, built: dict[str, str], tmp_path: Path) -> N
             ["allreduce", "--noise", "fixed(rate=0,mean=1)"],
             "rate takes a number from 1e-06 to 1e+06, not '0'",
         ),
+        (["allreduce", "--noise", "periodic(rate=10000,mean=115)"], "takes 115 % of a core"),
         (["allreduce", "--layout", ""], "is no layout"),
         (
             ["reduce", "--machine", "quadrics-alc", "--type", "flaot64"],

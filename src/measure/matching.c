@@ -169,6 +169,9 @@ int main(int argc, char** argv) {
   find_functions();
   MPI_Get_library_version(library, &length);
   library[strcspn(library, "\n\"\\,")] = '\0';
+  for (char* c = library; *c != '\0'; ++c) {
+    if (*c == '\t') *c = ' ';
+  }
   if (rank == 0) printf("{\"library\": \"%s\", \"ranks\": %d}\n", library, size);
   for (int i = 3; i < argc; ++i) {
     char queue = 0;

@@ -58,10 +58,14 @@ struct Bound {
   double present_ns = 0, own_ns = 0;  // of the searches of one rank
 };
 
-// The present MPI looks at elements that lie anywhere in memory: so many times `ns_per_element`. What our own
-// structure takes is measured.
+// What the present MPI takes to look at an element of each queue, which lies anywhere in memory.
+struct ElementCosts {
+  double posted_ns, unexpected_ns;
+};
+
+// What our own structure takes is measured.
 Bound bound_of(const traces::RankOrder& order, const RankOrders& of, int ranks, const std::string& present,
-               double ns_per_element) {
+               const ElementCosts& costs) {
   Bound bound;
   const auto queues = traces::queues_for(*matching::find(present), ranks, of.profile);
   bound.depths = traces::depths_in(order, queues.get());
@@ -70,8 +74,10 @@ Bound bound_of(const traces::RankOrder& order, const RankOrders& of, int ranks, 
   const double begin = cpu_ns();
   traces::replay(order, own.get());
   bound.own_ns = cpu_ns() - begin;
-  const std::uint64_t looked_at = bound.depths.posted.looked_at.sum + bound.depths.unexpected.looked_at.sum;
-  bound.present_ns = present == "own" ? bound.own_ns : static_cast<double>(looked_at) * ns_per_element;
+  const auto posted = static_cast<double>(bound.depths.posted.looked_at.sum);
+  const auto unexpected = static_cast<double>(bound.depths.unexpected.looked_at.sum);
+  const double looks_ns = posted * costs.posted_ns + unexpected * costs.unexpected_ns;
+  bound.present_ns = present == "own" ? bound.own_ns : looks_ns;
   return bound;
 }
 
@@ -149,20 +155,24 @@ bool has_several_nodes(const traces::Trace& trace) {
 }  // namespace
 
 int report_on_messages(const std::vector<std::string>& words) {
-  const Arguments arguments(words, {"file", "rank", "ps-per-element"}, {"progress"});
+  const Arguments arguments(words, {"file", "rank", "ps-per-receive", "ps-per-message"}, {"progress"});
   const traces::Trace trace = trace_from(arguments);
   const Carriers carriers = carriers_of(trace);
   const std::string present = present_engine(trace, carriers);
   constexpr std::int64_t standard_ps = 5000, most_ps = 1'000'000;
-  const auto ns = static_cast<double>(arguments.number("ps-per-element", 1, most_ps, standard_ps)) * 1e-3;
+  const auto cost_ns = [&](const char* name) {
+    return static_cast<double>(arguments.number(name, 1, most_ps, standard_ps)) * 1e-3;
+  };
+  const ElementCosts costs{.posted_ns = cost_ns("ps-per-receive"),
+                           .unexpected_ns = cost_ns("ps-per-message")};
   const std::vector<RankOrders> all = orders_of(trace, arguments);
   Depths low_total, high_total;
   ordered_json ranks = ordered_json::array();
   double done = 0;
   for (const RankOrders& of : all) {
     tell_progress(arguments, done++ / static_cast<double>(all.size()), "searches");
-    const Bound low = bound_of(of.low, of, trace.ranks, present, ns);
-    const Bound high = of.is_exact ? low : bound_of(of.high, of, trace.ranks, present, ns);
+    const Bound low = bound_of(of.low, of, trace.ranks, present, costs);
+    const Bound high = of.is_exact ? low : bound_of(of.high, of, trace.ranks, present, costs);
     add(&low_total, low.depths);
     add(&high_total, high.depths);
     const traces::RankTrace& of_one = trace.of_rank.at(of.rank);
@@ -191,7 +201,7 @@ int report_on_messages(const std::vector<std::string>& words) {
               {"counts", counts_of(trace)},
               {"present", present},
               {"receives_by", {{"unisono", carriers.unisono}, {"mpi", carriers.mpi}}},
-              {"ns_per_element", ns},
+              {"ns_per_element", {{"posted", costs.posted_ns}, {"unexpected", costs.unexpected_ns}}},
               {"low", both(low_total)},
               {"high", both(high_total)},
               {"of_ranks", ranks}});

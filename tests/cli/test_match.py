@@ -237,7 +237,7 @@ def test_verdicts() -> None:
         answer = {
             "present": "list",
             "several_nodes": False,
-            "ns_per_element": 5,
+            "ns_per_element": {"posted": 5, "unexpected": 5},
             "of_ranks": [{"rank": 0, "run_ns": 1e6 * run, **bounds}],
         }
         assert matching.verdict(answer).startswith(said)
@@ -250,7 +250,12 @@ def _one_rank(low: float, high: float, own: float, ranks: int = 1, **changes: An
         for name, value in (("low", low), ("high", high))
     }
     of_ranks = [{"rank": rank, "run_ns": 1e9, **bounds} for rank in range(ranks)]
-    standard = {"present": "list", "several_nodes": False, "ns_per_element": 5, "cost": "as given"}
+    standard = {
+        "present": "list",
+        "several_nodes": False,
+        "ns_per_element": {"posted": 5, "unexpected": 5},
+        "cost": "as given",
+    }
     return {**standard, "of_ranks": of_ranks, **changes}
 
 
@@ -261,7 +266,10 @@ def test_verdicts_speak_of_other_ranks_where_they_were_looked_at() -> None:
 
 
 def test_verdicts_doubt_more_than_all_of_the_time() -> None:
-    measured = {"cost": "measured on this MPI on 2026-11-30", "ns_per_element": 20.5}
+    measured = {
+        "cost": "measured on this MPI on 2026-11-30",
+        "ns_per_element": {"posted": 20.5, "unexpected": 20.5},
+    }
     said = matching.verdict(_one_rank(1.17, 1.17, 0.1, **measured))
     assert said.startswith("Turn it on: all of rank 0's time. Run with")
     assert "not credible: with 20.5 ns for an element (measured on this MPI on 2026-11-30) the shares" in said
@@ -272,12 +280,28 @@ def test_verdicts_doubt_more_than_all_of_the_time() -> None:
 
 def test_leave_it_says_that_a_cost_is_assumed() -> None:
     cost = "assumed; `unisono match bench -- mpirun -n 2` measures it"
-    said = matching.verdict(_one_rank(0.01, 0.02, 0, cost=cost))
+    said = matching.verdict(_one_rank(0.001, 0.005, 0, cost=cost))
     assert said.endswith(
         "This rests on 5 ns for an element, which is assumed: `unisono match bench -- LAUNCHER` measures it."
     )
     for answer in (_one_rank(0.01, 0.02, 0), _one_rank(0.5, 0.6, 0, cost=cost)):
         assert "assumed" not in matching.verdict(answer)
+
+
+def test_leave_it_is_not_said_where_some_times_the_assumed_cost_would_matter() -> None:
+    cost = "assumed; `unisono match bench -- mpirun -n 2` measures it"
+    said = matching.verdict(_one_rank(0.02, 0.045, 0.001, cost=cost))
+    assert said.startswith(
+        "Measure first: queues take 2.0 % - 4.5 % of rank 0's time where an element takes 5 ns."
+    )
+    assert matching.verdict(_one_rank(0.02, 0.045, 0.001)).startswith("Leave it")
+    assert matching.verdict(_one_rank(0.001, 0.009, 0.001, cost=cost)).startswith("Leave it")
+
+
+def test_verdicts_say_first_that_a_trace_is_cut_short() -> None:
+    said = matching.verdict(_one_rank(0, 0, 0, full_ranks=2))
+    assert said.startswith("Record again with more memory (`--record-bytes`): it was full on 2 ranks")
+    assert said.endswith("What was recorded says: Leave it: queues take 0.0 % of rank 0's time.")
 
 
 def test_one_is_counted_as_one() -> None:
@@ -340,7 +364,7 @@ def test_report_says_try_it_on_several_nodes() -> None:
     answer = {
         "present": "list",
         "several_nodes": True,
-        "ns_per_element": 5,
+        "ns_per_element": {"posted": 5, "unexpected": 5},
         "of_ranks": [{"rank": 0, "run_ns": 1e9, **bounds}],
     }
     said = matching.verdict(answer)

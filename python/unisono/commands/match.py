@@ -164,8 +164,8 @@ def bench(asked: Bench) -> None:
       unisono match bench --engine list,own --depth 4096 --order reverse --any-source 0
 
     With LAUNCHER, which is what would start a program, between real ranks: all others send to rank 0, by the MPI's own
-    functions and by Unisono's (`--messages node`) in turns. With 2 ranks that tells what the MPI takes to look at an element,
-    which is kept for `unisono match report`.
+    functions and by Unisono's (`--messages node`) in turns. With 2 ranks that tells what the MPI takes to look at an element
+    of each queue, which is kept for `unisono match report`.
 
     \b
       unisono match bench -- mpirun -n 2
@@ -205,7 +205,7 @@ def _bench_ranks(asked: Bench) -> None:
 
         mpi, cells, status = matching_bench.measure(words, advance)
     ns = matching_bench.element_ns(cells)
-    if ns is not None:
+    if ns:
         matching_bench.keep_cost(mpi, ns)
     if asked.as_json:
         rows = [asdict(cell) | {"speedup": cell.speedup} for cell in cells]
@@ -344,8 +344,8 @@ def report(file: Path, rank: str | None, ns: float | None, page: Path | None, as
     words = [
         "--file",
         str(file),
-        "--ps-per-element",
-        str(round(1000 * cost.ns)),
+        *("--ps-per-receive", str(round(1000 * cost.posted_ns))),
+        *("--ps-per-message", str(round(1000 * cost.unexpected_ns))),
         *_rank_words(rank),
     ]
     answer = _asked("match-report", words, "looking")[0]

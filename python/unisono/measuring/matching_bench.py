@@ -98,19 +98,16 @@ def _cell(said: Mapping[str, Any]) -> Cell:
     return Cell(said["queue"], said["order"], said["any_source"], said["depth"], said["senders"], native, own)
 
 
-def element_ns(cells: Iterable[Cell]) -> float | None:
-    """What the MPI takes to look at one element: of a queue from one sender that is emptied in reverse each match looks at half of
-    it. None: no such queue was deep enough."""
-    deep = [
-        cell
-        for cell in cells
-        if cell.order == "reverse"
-        and cell.any_source == 0
-        and cell.senders == 1
-        and cell.depth >= _LEAST_DEPTH
-    ]
-    found = [cell.native_ns / ((cell.depth + 1) / 2) for cell in deep]
-    return min(found, default=None)
+def element_ns(cells: Iterable[Cell]) -> dict[str, float]:
+    """What the MPI takes to look at an element of each queue, by queue: of one from one sender that is emptied in reverse each match
+    looks at half. A queue that was nowhere deep enough is left out."""
+    found: dict[str, float] = {}
+    for cell in cells:
+        is_one_senders = cell.order == "reverse" and cell.any_source == 0 and cell.senders == 1
+        if is_one_senders and cell.depth >= _LEAST_DEPTH:
+            ns = cell.native_ns / ((cell.depth + 1) / 2)
+            found[cell.queue] = min(ns, found.get(cell.queue, ns))
+    return found
 
 
 def _file() -> Path:
@@ -118,7 +115,7 @@ def _file() -> Path:
 
 
 def kept_costs() -> dict[str, Any]:
-    """By the MPI's name: ns for each element, and when that was measured."""
+    """By the MPI's name: ns for an element of each queue, and when that was measured."""
     path = _file()
     if not path.is_file() or not own_folder.is_own(path):
         return {}
@@ -129,9 +126,12 @@ def kept_costs() -> dict[str, Any]:
     return known
 
 
-def keep_cost(mpi: str, ns: float) -> None:
-    """For later reports."""
+def keep_cost(mpi: str, ns: Mapping[str, float]) -> None:
+    """For later reports. Of a queue that was not measured now, what was known before stays."""
     own_folder.make(places.cache())
     date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    known = kept_costs() | {mpi: {"ns": round(ns, 3), "date": date}}
+    costs = kept_costs()
+    before = costs.get(mpi)
+    queues = before["ns"] if isinstance(before, dict) and isinstance(before.get("ns"), dict) else {}
+    known = costs | {mpi: {"ns": queues | {queue: round(one, 3) for queue, one in ns.items()}, "date": date}}
     files.write_whole(_file(), json.dumps(known, indent=1, sort_keys=True) + "\n")

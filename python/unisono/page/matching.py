@@ -55,7 +55,8 @@ def page(answer: dict[str, Any]) -> str:
         height=_HEIGHT,
         edge=_EDGE,
         each=each,
-        most=most,
+        most=max(most, 0.0),
+        element=matching.element_text(answer["ns_per_element"]),
         cells=_cells(rows, most, each),
     )
 

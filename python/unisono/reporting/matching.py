@@ -15,6 +15,7 @@ from unisono.measuring import matching_bench
 STANDARD_NS = 5.0  # what MPIs took for each element that were measured with long queues
 _ASSUMED = "assumed"
 WORTH_IT = 0.05  # of a rank's time: less than that is not worth a change
+SOME_TIMES = 5  # as much as is assumed may an element cost: MPIs were seen to take 2 to 20 ns and more on busy machines
 WORTH_IT_S = 0.05  # of a rank's time: the start of Unisono may take as much where ranks share cores
 Progress = Callable[[float, str], None]
 
@@ -46,20 +47,36 @@ def require_messages(file: Path, rank: str | None, ranks: int, counts: Mapping[s
 
 @dataclass(frozen=True)
 class Cost:
-    """What looking at one element takes, and where that comes from."""
+    """What looking at one element of each queue takes, and where that comes from."""
 
-    ns: float
+    posted_ns: float
+    unexpected_ns: float
     text: str
 
 
 def cost_of_element(file: Path, given_ns: float | None) -> Cost:
     """Of the MPI of this trace: as it is given, as it was measured for that MPI, or else assumed."""
     if given_ns is not None:
-        return Cost(given_ns, "as given")
+        return Cost(given_ns, given_ns, "as given")
     known = matching_bench.kept_costs().get(_mpi_of(file))
-    if isinstance(known, dict) and isinstance(known.get("ns"), (int, float)) and 0.1 <= known["ns"] <= 1000:
-        return Cost(float(known["ns"]), f"measured on this MPI on {known.get('date')}")
-    return Cost(STANDARD_NS, f"{_ASSUMED}; `unisono match bench -- mpirun -n 2` measures it")
+    queues = known.get("ns") if isinstance(known, dict) else None
+    if isinstance(known, dict) and isinstance(queues, dict):
+        found = {
+            queue: float(ns)
+            for queue, ns in queues.items()
+            if isinstance(ns, (int, float)) and 0.001 <= ns <= 1000
+        }
+        if found:  # of a queue that was not measured the other one tells
+            one = next(iter(found.values()))
+            posted, unexpected = (found.get(queue, one) for queue in ("posted", "unexpected"))
+            return Cost(posted, unexpected, f"measured on this MPI on {known.get('date')}")
+    return Cost(STANDARD_NS, STANDARD_NS, f"{_ASSUMED}; `unisono match bench -- mpirun -n 2` measures it")
+
+
+def element_text(ns: Mapping[str, float]) -> str:
+    """`5 ns`, or what an element of each queue takes."""
+    posted, unexpected = (f"{ns[queue]:.3g} ns" for queue in ("posted", "unexpected"))
+    return posted if posted == unexpected else f"{posted} of receives and {unexpected} of messages"
 
 
 def _mpi_of(file: Path) -> str:
@@ -121,7 +138,17 @@ def option(answer: dict[str, Any]) -> str:
 
 def verdict(answer: dict[str, Any]) -> str:
     """Leave it, or turn it on; then what that rests on, where it is not sure."""
-    return _advice(answer) + _doubt(answer)
+    return _cut_short(answer) + _advice(answer) + _doubt(answer)
+
+
+def _cut_short(answer: dict[str, Any]) -> str:
+    """Where the trace has the beginning of the run alone."""
+    if not answer.get("full_ranks"):
+        return ""
+    return (
+        f"Record again with more memory (`--record-bytes`): it was full on {units.counted(answer['full_ranks'], 'rank')} before "
+        "the run ended. What was recorded says: "
+    )
 
 
 def _doubt(answer: dict[str, Any]) -> str:
@@ -129,7 +156,7 @@ def _doubt(answer: dict[str, Any]) -> str:
     timed = [] if answer["present"] == "own" else shares(answer)
     if not timed:
         return ""
-    cost = f"{answer['ns_per_element']:.3g} ns for an element"
+    cost = f"{element_text(answer['ns_per_element'])} for an element"
     if timed[0].high > 1:
         bound = "the shares come to" if timed[0].low > 1 else "the upper bound comes to"
         return (
@@ -137,9 +164,16 @@ def _doubt(answer: dict[str, Any]) -> str:
             "time. A cost is too high that `unisono match bench` has measured on a busy machine: measure it again by "
             "`unisono match bench -- LAUNCHER`."
         )
-    if answer.get("cost", "").startswith(_ASSUMED) and timed[0].high - timed[0].own < WORTH_IT:
+    is_assumed = answer.get("cost", "").startswith(_ASSUMED)
+    if is_assumed and timed[0].high - timed[0].own < WORTH_IT and not _is_near(timed[0]):
         return f" This rests on {cost}, which is assumed: `unisono match bench -- LAUNCHER` measures it."
     return ""
+
+
+def _is_near(worst: Share) -> bool:
+    """Would it matter if elements cost some times as much?"""
+    share = SOME_TIMES * worst.high - worst.own
+    return worst.high < WORTH_IT <= share and share * worst.run_s >= WORTH_IT_S
 
 
 def _advice(answer: dict[str, Any]) -> str:
@@ -158,6 +192,11 @@ def _advice(answer: dict[str, Any]) -> str:
         return "The trace does not say how long the run took, so that shares of it are not known."
     worst = timed[0]
     said = f"{range_text(worst.low, worst.high, percent_text)} of rank {worst.rank}'s time"
+    if answer.get("cost", "").startswith(_ASSUMED) and _is_near(worst):
+        return (
+            f"Measure first: queues take {said} where an element takes {STANDARD_NS:g} ns. That is assumed, and it may be some times "
+            "as much: `unisono match bench -- LAUNCHER` measures it, and then this report knows."
+        )
     if worst.high < WORTH_IT:
         others = ", and no more of the others'" if len(timed) > 1 else ""
         return f"Leave it: queues take {said}{others}."

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.markup import escape
@@ -17,6 +17,7 @@ _BAR = 40  # letters
 _CELLS = 32  # of a heat map in letters
 _SHADES = " .:-=+*#%@"
 _RANKS = 10  # that are listed
+_OF_QUEUE = {"posted": "receives that wait", "unexpected": "messages that wait"}
 _QUEUES = (("posted", "Receives that wait"), ("unexpected", "Messages that wait"))
 
 
@@ -45,7 +46,7 @@ def show_bench(lines: Sequence[dict[str, Any]]) -> None:
         console.print()
 
 
-def show_bench_of_ranks(mpi: str, cells: Sequence[Cell], element_ns: float | None) -> None:
+def show_bench_of_ranks(mpi: str, cells: Sequence[Cell], element_ns: Mapping[str, float]) -> None:
     console = printing.console()
     console.print(f"{escape(mpi)}, {cells[0].senders + 1} ranks; ns for each message: MPI, Unisono, ratio\n")
     depths = sorted({cell.depth for cell in cells})
@@ -63,9 +64,10 @@ def show_bench_of_ranks(mpi: str, cells: Sequence[Cell], element_ns: float | Non
         ]
         made.add_row(queue, order, f"{wild} %", *texts)
     console.print(made)
-    if element_ns is not None:
+    if element_ns:
+        said = " and ".join(f"in {ns:.2g} ns ({_OF_QUEUE[queue]})" for queue, ns in element_ns.items())
         console.print(
-            f"The MPI looks at an element of its queues in {element_ns:.2g} ns; `unisono match report` goes by that from now on.",
+            f"The MPI looks at an element of its queues {said}; `unisono match report` goes by that from now on.",
             soft_wrap=True,
         )
 
@@ -158,7 +160,7 @@ def _print_shares(answer: dict[str, Any]) -> None:
     if not timed:
         return
     names = ("rank", "now", f"with {matching.option(answer)}")
-    title = f"Time in queues, where an element costs {answer['ns_per_element']:.3g} ns ({answer['cost']})"
+    title = f"Time in queues, where an element costs {matching.element_text(answer['ns_per_element'])} ({answer['cost']})"
     made = printing.table(title, *names, right=names)
     for share in timed[:_RANKS]:
         made.add_row(
@@ -224,6 +226,8 @@ def _print_heat_map(answer: dict[str, Any]) -> None:
     console = printing.console()
     each, rows = heat_map(answer, _CELLS)
     most = max(max(row) for row in rows)
+    if most < 0:
+        return  # nothing was matched
     console.print(
         f"Elements looked at for each message, by receiver (down) and sender (across), {units.counted(each, 'rank')} a letter; "
         f"@ is {_number(most)}, a space: no message",

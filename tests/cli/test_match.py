@@ -289,13 +289,11 @@ def test_leave_it_says_that_a_cost_is_assumed() -> None:
 
 
 def test_leave_it_is_not_said_where_some_times_the_assumed_cost_would_matter() -> None:
-    cost = "assumed; `unisono match bench -- mpirun -n 2` measures it"
-    said = matching.verdict(_one_rank(0.02, 0.045, 0.001, cost=cost))
+    said = matching.verdict(_one_rank(0.02, 0.045, 0.001, cost="assumed; it may be more"))
     assert said.startswith(
-        "Measure first: queues take 2.0 % - 4.5 % of rank 0's time where an element takes 5 ns."
+        "Measure first: queues take 2.0 % - 4.5 % of rank 0's time where an element takes 5"
     )
     assert matching.verdict(_one_rank(0.02, 0.045, 0.001)).startswith("Leave it")
-    assert matching.verdict(_one_rank(0.001, 0.009, 0.001, cost=cost)).startswith("Leave it")
 
 
 def test_verdicts_say_first_that_a_trace_is_cut_short() -> None:

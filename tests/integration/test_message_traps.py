@@ -53,6 +53,17 @@ def test_types_of_no_data_may_lie_nowhere(mpi: Mpi, runner: Runner, settings: Ma
     assert result.check().output == "OK\n", str(result)
 
 
+@pytest.mark.in_turns(3, 1)
+@BOTH
+def test_errors_in_statuses_are_written_where_one_has_failed(
+    mpi: Mpi, runner: Runner, settings: Mapping[str, str]
+):
+    """Open MPI itself writes them always; what Unisono carries keeps to the standard there too."""
+    command = [compile_program(mpi, "message_status_errors.c")]
+    result = runner.unisono(mpi, 2, command, settings, timeout=60)
+    assert result.check().output == "OK\n", str(result)
+
+
 @pytest.mark.in_turns(6)
 @pytest.mark.parametrize("what", ["count", "rank", "tag"])
 @BOTH

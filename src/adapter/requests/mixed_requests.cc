@@ -8,6 +8,7 @@
 #include "adapter/messages/revoked.h"
 #include "adapter/requests/fair_order.h"
 #include "adapter/requests/requests.h"
+#include "adapter/requests/status_errors.h"
 
 namespace unisono::adapter::mixed {
 
@@ -158,13 +159,14 @@ bool find_any(int count, MPI_Request* requests, HostPart* host, bool is_host_ask
 int take_some(int count, MPI_Request* requests, HostPart* host, bool is_host_asked, int* completed,
               MPI_Status* statuses, int* error) {
   int taken = 0;
+  StatusErrors errors(statuses);
   std::vector<int> over;
   look_at_own(count, requests, [&](int i) {
     over.push_back(i);
     return true;
   });
   const auto note = [&](int place, int failed) {
-    if (statuses != MPI_STATUSES_IGNORE) statuses[taken].MPI_ERROR = failed;
+    errors.note(taken, failed);
     if (failed != MPI_SUCCESS) *error = MPI_ERR_IN_STATUS;
     completed[taken++] = place;
   };
@@ -187,7 +189,7 @@ int take_some(int count, MPI_Request* requests, HostPart* host, bool is_host_ask
   if (failed != MPI_SUCCESS && failed != MPI_ERR_IN_STATUS) *error = failed;
   for (int i = 0; i < found; ++i) {
     const auto k = static_cast<std::size_t>(i);
-    if (statuses != MPI_STATUSES_IGNORE) statuses[taken] = of_host[k];
+    if (statuses != MPI_STATUSES_IGNORE) copy_but_error(of_host[k], &statuses[taken]);
     note(host->places[static_cast<std::size_t>(places[k])],
          failed == MPI_ERR_IN_STATUS ? of_host[k].MPI_ERROR : MPI_SUCCESS);
   }
@@ -246,7 +248,7 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (is_any_missing(statuses)) return pmpi.Waitall(1, &nothing, statuses);
-  int result = MPI_SUCCESS;
+  StatusErrors errors(statuses);
   Ended ended;
   // Where the last one is over all others mostly are.
   for (int last = count - 1; last >= 0; --last) {
@@ -262,10 +264,9 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     } else {
       error = adapter::wait(&requests[i], status);
     }
-    if (statuses != MPI_STATUSES_IGNORE) status->MPI_ERROR = error;
-    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
+    errors.note(i, error);
   }
-  return result;
+  return errors.result();
 }
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
@@ -289,26 +290,24 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     if (result != MPI_SUCCESS && result != MPI_ERR_IN_STATUS) return result;
     if (are_over == 0 && result == MPI_SUCCESS) return MPI_SUCCESS;
   }
-  for (std::size_t k = 0; k < host.places.size() && statuses != MPI_STATUSES_IGNORE; ++k) {
-    MPI_Status& status = statuses[host.places[k]];
-    status = of_host[k];
-    if (result == MPI_SUCCESS) status.MPI_ERROR = MPI_SUCCESS;
-  }
+  StatusErrors errors(statuses);
+  std::size_t of_hosts = 0;
   for (int i = 0; i < count; ++i) {
     MPI_Status* status = at(statuses, i);
     int error = MPI_SUCCESS;
-    if (requests[i] == MPI_REQUEST_NULL && !std::ranges::binary_search(host.places, i)) {
-      set_empty_status(status);
+    if (of_hosts < host.places.size() && host.places[of_hosts] == i) {
+      const MPI_Status& found = of_host[of_hosts++];
+      if (result == MPI_ERR_IN_STATUS) error = found.MPI_ERROR;
+      if (statuses != MPI_STATUSES_IGNORE) copy_but_error(found, status);
     } else if (is_own(requests[i])) {
       error = wait(&requests[i], status, &ended);
     } else {
-      continue;
+      set_empty_status(status);
     }
-    if (statuses != MPI_STATUSES_IGNORE) status->MPI_ERROR = error;
-    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
+    errors.note(i, error);
   }
   *flag = 1;
-  return result;
+  return errors.result();
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {

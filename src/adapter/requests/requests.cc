@@ -14,6 +14,7 @@
 #include "adapter/requests/mixed_requests.h"
 #include "adapter/requests/pending.h"
 #include "adapter/requests/persistent_requests.h"
+#include "adapter/requests/status_errors.h"
 #include "base/mutex.h"
 
 namespace unisono::adapter {
@@ -138,7 +139,7 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   if (mixed::has_own(count, requests)) return mixed::waitall(count, requests, statuses);
   if (!must_carry_on() || count <= 0 || requests == nullptr) return pmpi.Waitall(count, requests, statuses);
   Failures failures;
-  int result = MPI_SUCCESS;
+  StatusErrors errors(statuses);
   for (int i = 0; i < count; ++i) {
     MPI_Status status{};
     const MPI_Request before = requests[i];
@@ -146,17 +147,16 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     int error = MPI_SUCCESS;
     runtime::Pickup* place = pickup_of(before);
     const auto is_picked_up = [&] { return place != nullptr && pick_up(&requests[i], place, &status); };
-    if (result == MPI_SUCCESS) {
+    if (errors.result() == MPI_SUCCESS) {
       error = carry_on_until([&](int* flag) { return pmpi.Test(&requests[i], flag, &status); }, is_picked_up);
     } else if (!is_picked_up()) {
       error = pmpi.Test(&requests[i], &is_over, &status);
     }
     if (error == MPI_SUCCESS) error = is_over != 0 ? failures.raise_of(before) : MPI_ERR_PENDING;
-    if (error != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
-    status.MPI_ERROR = error;
-    if (statuses != MPI_STATUSES_IGNORE) statuses[i] = status;
+    if (statuses != MPI_STATUSES_IGNORE) copy_but_error(status, &statuses[i]);
+    errors.note(i, error);
   }
-  return result;
+  return errors.result();
 }
 
 int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {

@@ -49,6 +49,10 @@ ALONE = {
         "--ranks 3 --rounds 1 --windows 2 --what ring:8,random:8 --output page.md",
         "| openmpi5 | a step of a ring, 8 B |",
     ),
+    "messages --ranks 4 --ways node --what gather:5461 --rounds 3 --windows 5": (
+        "--ranks 3 --rounds 1 --windows 2 --what gather:64 --output page.md",
+        "| openmpi5 | a message of 64 from each rank, received in reverse |",
+    ),
     "messages --ways all --what latency:8,drain:4096": (
         "--rounds 1 --windows 2 --what latency:8,drain:64 --output page.md",
         "| openmpi5 | half a round trip, 8 B |",

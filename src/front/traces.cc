@@ -30,12 +30,6 @@ bool is_there(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-// Such as the null device, by which users say that they want none: it is neither removed nor missed.
-bool is_device(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode);
-}
-
 // A trace may be large: its beginning tells. So may an empty file be replaced.
 bool is_trace_or_empty(const std::string& file) {
   char begin[first_word.size()] = {};
@@ -61,7 +55,8 @@ void Trace::prepare() const {
   const std::string problem = why_not_replaced(file_);
   if (!problem.empty())
     throw UsageError("--record-messages " + wanted_ + ": it " + problem + "; name another file.");
-  if (!is_device(file_) && !is_trace_or_empty(file_)) {
+  // By the null device users say that they want none: it is neither removed nor missed.
+  if (!is_null_device(file_) && !is_trace_or_empty(file_)) {
     throw UsageError(
         wanted_ +
         " is there and no trace of messages: it is not overwritten; name another file, or remove it");
@@ -69,7 +64,7 @@ void Trace::prepare() const {
 }
 
 void Trace::remove_old() const {
-  if (!is_wanted() || is_device(file_) || !is_there(file_)) return;
+  if (!is_wanted() || is_null_device(file_) || !is_there(file_)) return;
   if (::unlink(file_.c_str()) != 0)
     throw launch::Error("cannot replace the old trace " + wanted_ + ": " + ::strerror(errno));
 }

@@ -164,10 +164,13 @@ def _doubt(answer: dict[str, Any]) -> str:
             "time. A cost is too high that `unisono match bench` has measured on a busy machine: measure it again by "
             "`unisono match bench -- LAUNCHER`."
         )
-    is_assumed = answer.get("cost", "").startswith(_ASSUMED)
-    if is_assumed and timed[0].high - timed[0].own < WORTH_IT and not _is_near(timed[0]):
+    if _is_assumed(answer) and timed[0].high - timed[0].own < WORTH_IT and not _is_near(timed[0]):
         return f" This rests on {cost}, which is assumed: `unisono match bench -- LAUNCHER` measures it."
     return ""
+
+
+def _is_assumed(answer: dict[str, Any]) -> bool:
+    return str(answer.get("cost", "")).startswith(_ASSUMED)
 
 
 def _is_near(worst: Share) -> bool:
@@ -192,7 +195,7 @@ def _advice(answer: dict[str, Any]) -> str:
         return "The trace does not say how long the run took, so that shares of it are not known."
     worst = timed[0]
     said = f"{range_text(worst.low, worst.high, percent_text)} of rank {worst.rank}'s time"
-    if answer.get("cost", "").startswith(_ASSUMED) and _is_near(worst):
+    if _is_assumed(answer) and _is_near(worst):
         return (
             f"Measure first: queues take {said} where an element takes {STANDARD_NS:g} ns. That is assumed, and it may be some times "
             "as much: `unisono match bench -- LAUNCHER` measures it, and then this report knows."

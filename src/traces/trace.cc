@@ -14,6 +14,9 @@ using matching::any_source;
 using matching::any_tag;
 
 constexpr std::string_view first_line = "unisono-message-trace 1";
+// The head's line announces the last one, which then must be there: so a trace that was cut is known as such.
+constexpr std::string_view announcement = "with-end";
+constexpr std::string_view last_line = "end";
 constexpr std::string_view any = "any";
 constexpr std::size_t most_shown = 40;
 constexpr std::size_t most_name = 200;
@@ -85,6 +88,7 @@ class Reader {
  public:
   // What is wrong with the line; empty where nothing is.
   std::string read(std::string_view line) {
+    if (is_ended_) return "stands behind the trace's end";
     const std::string_view word = next_word(&line);
     if (const Form* form = form_of(word)) return read_event(*form, line);
     if (word == "ranks") return read_ranks(line);
@@ -95,11 +99,19 @@ class Reader {
     if (word == "run" || word == "full") return read_time(word, line);
     if (word == "count") return read_count(line);
     if (word == "exact") return read_exact(line);
+    if (word == announcement || word == last_line) return read_mark(word, line);
     return "begins with '" + bounded(word, most_shown) + "', which no line of a trace does";
   }
+  bool lacks_end() const { return is_end_announced_ && !is_ended_; }
   Trace trace;
 
  private:
+  std::string read_mark(std::string_view word, std::string_view line) {
+    if (!line.empty()) return "has more words than '" + std::string(word) + "'";
+    (word == last_line ? is_ended_ : is_end_announced_) = true;
+    return {};
+  }
+
   std::string read_ranks(std::string_view line) {
     if (trace.ranks != 0) return "says once more how many ranks there are";
     int ranks = 0;
@@ -231,6 +243,7 @@ class Reader {
   }
 
   RankTrace* rank_ = nullptr;
+  bool is_end_announced_ = false, is_ended_ = false;
 };
 
 void add(std::string* text, std::uint64_t number) {
@@ -291,20 +304,27 @@ std::uint64_t Trace::event_count() const {
 ReadTrace read_trace(std::string_view text) {
   if (text.empty()) return {.problem = "it is empty"};
   if (next_line(&text) != first_line) return {.problem = "line 1 is not '" + std::string(first_line) + "'"};
+  const std::string cut_short =
+      "it was cut short: its last line, '" + std::string(last_line) + "', is missing";
   Reader reader;
   for (std::uint64_t number = 2; !text.empty(); ++number) {
+    const bool is_whole_line = text.find('\n') != std::string_view::npos;
     const std::string_view line = next_line(&text);
     if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-    if (const std::string problem = reader.read(line); !problem.empty())
-      return {.problem = "line " + std::to_string(number) + " " + problem};
+    const std::string problem = reader.read(line);
+    if (problem.empty()) continue;
+    if (!is_whole_line && reader.lacks_end()) return {.problem = cut_short};
+    return {.problem = "line " + std::to_string(number) + " " + problem};
   }
+  if (reader.lacks_end()) return {.problem = cut_short};
   for (auto& [rank, of_one] : reader.trace.of_rank) of_one.settle();
   if (reader.trace.ranks == 0) return {.problem = "no line says how many ranks there are"};
   return {.trace = std::move(reader.trace)};
 }
 
 std::string to_text(const Trace& trace) {
-  std::string text = std::string(first_line) + "\nranks " + std::to_string(trace.ranks) + "\n";
+  std::string text = std::string(first_line) + "\n" + std::string(announcement) + "\nranks " +
+                     std::to_string(trace.ranks) + "\n";
   if (!trace.mpi.empty()) text += "mpi " + trace.mpi + "\n";
   text += "messages " + trace.messages + "\n";
   if (!trace.nodes.empty()) {
@@ -325,6 +345,7 @@ std::string to_text(const Trace& trace) {
       text += "count " + name + " " + std::to_string(count) + "\n";
     for (const Event& event : of_one.events) add_event(&text, event);
   }
+  text += std::string(last_line) + "\n";
   return text;
 }
 

@@ -67,6 +67,7 @@ struct ReadTrace {
   std::string problem;  // "line 7 ..."; empty where the text could be read
 };
 ReadTrace read_trace(std::string_view text);
+// With a mark at its end.
 std::string to_text(const Trace& trace);
 
 }  // namespace unisono::traces

@@ -145,10 +145,10 @@ void run_traces(std::string_view input) {
 }
 
 constexpr const char* trace_seed =
-    "unisono-message-trace 1\nranks 3\nmpi Open MPI 5\nnodes 0 0 1\nrank 0\nrun 99\nexact 5\n"
+    "unisono-message-trace 1\nwith-end\nranks 3\nmpi Open MPI 5\nnodes 0 0 1\nrank 0\nrun 99\nexact 5\n"
     "send 1 1 7 0 64\npost 2 0 any any 0 8\ndone 5 0 1 3 8\nprobe 6 1 any 0\ncancel 7 1\nsample 8 9\n"
     "sample 8 9 1 0\narrive 9 1 2 5 4\npost 9 2 1 2 5 4\nrank 1\nfull 90\ncount sends 1\n"
-    "send 3 0 3 0 8 # a comment\nsend 4 0 2 0 8 collective 3 1 2 1\n";
+    "send 3 0 3 0 8 # a comment\nsend 4 0 2 0 8 collective 3 1 2 1\nend\n";
 
 // Calls of each structure.
 std::vector<std::string> calls() {

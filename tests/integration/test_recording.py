@@ -56,7 +56,9 @@ def test_every_kind_is_recorded(mpi: Mpi, runner: Runner, tmp_path: Path, messag
     assert counted[0]["send"] == counted[1]["post"] == counted[1]["done"] == 2 * _TO_1
     assert counted[0]["post"] == receives + 2 and counted[0]["done"] == receives
     assert counted[0]["cancel"] == counted[0]["probe"] == 2
-    assert "count failed-probes 2" in file.read_text()
+    text = file.read_text()
+    assert "count failed-probes 2" in text
+    assert text.splitlines()[1] == "with-end" and text.endswith("\nend\n") and text.count("\nend\n") == 1
     (answer,) = _asked("match-report", file)
     assert answer["messages"] == messages and answer["mpi"]
     # What Unisono carries is recorded in the order of its own queues, and matches there as it did in the run.

@@ -253,7 +253,7 @@ void add_rank(std::uint64_t start_ns, Text* text) {
 }
 
 void add_head(const std::string& mpi, Text* text) {
-  text->line("unisono-message-trace 1\nranks");
+  text->line("unisono-message-trace 1\nwith-end\nranks");
   text->number(static_cast<std::uint64_t>(run->ranks));
   text->line(("\nmpi " + mpi + "\nmessages " + runtime::messages_option() + "\n").c_str());
   if (const std::vector<int>* nodes = runtime::node_labels()) {
@@ -279,6 +279,8 @@ void write_file(const std::string& mpi) {
   add_head(mpi, &text);
   add_rank(start_ns, &text);
   for (int rank = 1; rank < run->ranks; ++rank) text.take_from(rank);
+  text.line("end\n");
+  text.flush();
   if (error == 0) error = text.error();
   if (file != nullptr && std::fclose(file) != 0 && error == 0) error = errno;
   if (error == 0 && is_kept && std::rename(temporary.c_str(), run->file.c_str()) != 0) error = errno;

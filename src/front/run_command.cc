@@ -13,6 +13,7 @@
 #include "base/shown.h"
 #include "front/agents_job.h"
 #include "front/help.h"
+#include "front/misplaced.h"
 #include "front/mistakes.h"
 #include "front/places.h"
 #include "front/process.h"
@@ -133,7 +134,9 @@ class Run {
   // The command that runs the job under Unisono, or without it where only some of its programs could have it.
   launch::Words command_for(const Home& home, const launch::Settings& settings, const Options& options) {
     const launch::Shim shim{home.shim(), home.library(), settings, home.families()};
-    understood_ = launch::rewrite(line_.command, shim, cache_directory(options.cache));
+    const auto launcher = launch::launcher_of(line_.command, cache_directory(options.cache));
+    if (launcher) require_no_own_option({lead_, line_.lead.empty()}, line_.command, *launcher);
+    understood_ = launch::rewrite(line_.command, shim, launcher);
     require_launchers_mpi(lead_, line_.command, understood_);
     const bool is_marked = std::ranges::any_of(line_.command, launch::is_shim);  // who marks has the choice
     without_ = is_marked ? std::string() : why_not_all(understood_.programs);

@@ -206,6 +206,20 @@ RunLine parse_run_line(const Words& words) {
   return Reader(words).read();
 }
 
+std::optional<RunOption> run_option(const std::string& word) {
+  if (!word.starts_with("--")) return std::nullopt;
+  const Typed typed = split(word);
+  if (const OwnOption* own = own_option(typed.name)) {
+    const bool is_config = own->name == "config";
+    return RunOption{is_config ? "UNISONO_CONFIG" : "", typed.value, is_config && !typed.has_value};
+  }
+  const Named named = library_option(typed.name);
+  if (named.spec == nullptr) return std::nullopt;
+  const std::string variable(named.spec->environment);
+  if (named.spec->type == "bool") return RunOption{variable, named.is_negated ? "0" : "1", false};
+  return RunOption{variable, typed.value, !typed.has_value};
+}
+
 std::string typed_value(const Given& given) {
   return launch::joined(given.values, joint(*given.spec));
 }

@@ -2,6 +2,7 @@
 // The command line of `unisono run`, as far as it is Unisono's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ struct RunLine {
 };
 
 RunLine parse_run_line(const launch::Words& words);
+
+// An option of `unisono run` that a word names by its whole name.
+struct RunOption {
+  std::string variable;  // that says the same; empty: none does
+  std::string value;     // which the word has, or means
+  bool wants_next;       // the next word is the value
+};
+std::optional<RunOption> run_option(const std::string& word);
 
 // One text of all that was given for an option, as it was typed.
 std::string typed_value(const Given& given);

@@ -76,13 +76,12 @@ Words as_found(const Flavour& flavour, const Section& section) {
   return program;
 }
 
-Understood with_launcher(const Words& command, std::size_t position, const Shim& shim,
-                         const std::string& cache) {
+Understood with_launcher(const Words& command, const FoundLauncher& found, const Shim& shim) {
   Understood made;
-  made.launcher = identify(command[position], cache);
-  made.position = position;
+  made.launcher = found.launcher;
+  made.position = found.position;
   const Flavour& flavour = *made.launcher->flavour;
-  const auto behind = command.begin() + static_cast<std::ptrdiff_t>(position) + 1;
+  const auto behind = command.begin() + static_cast<std::ptrdiff_t>(found.position) + 1;
   made.words.assign(command.begin(), behind);
   Words names;
   for (const Section& section : sections_of(flavour, Words(behind, command.end()))) {
@@ -108,9 +107,14 @@ Words Shim::words() const {
   return made;
 }
 
-Understood rewrite(const Words& command, const Shim& shim, const std::string& cache) {
-  if (const std::optional<std::size_t> position = launcher_position(command))
-    return with_launcher(command, *position, shim, cache);
+std::optional<FoundLauncher> launcher_of(const Words& command, const std::string& cache) {
+  const std::optional<std::size_t> position = launcher_position(command);
+  if (!position) return std::nullopt;
+  return FoundLauncher{identify(command[*position], cache), *position};
+}
+
+Understood rewrite(const Words& command, const Shim& shim, const std::optional<FoundLauncher>& launcher) {
+  if (launcher) return with_launcher(command, *launcher, shim);
   Understood made;
   if (std::ranges::any_of(command, is_shim)) {
     made.words = at_markers(command, shim);

@@ -36,7 +36,13 @@ struct Understood {
   std::string explanation;
 };
 
+struct FoundLauncher {
+  Launcher launcher;
+  std::size_t position = 0;
+};
 // `cache`: as identify() takes it.
-Understood rewrite(const Words& command, const Shim& shim, const std::string& cache);
+std::optional<FoundLauncher> launcher_of(const Words& command, const std::string& cache);
+// `launcher`: that of the command, if it has one.
+Understood rewrite(const Words& command, const Shim& shim, const std::optional<FoundLauncher>& launcher);
 
 }  // namespace unisono::launch

@@ -68,7 +68,8 @@ int read_command(const std::vector<std::string>& words) {
   ordered_json answer{{"position", nullptr}, {"launcher", nullptr}};
   try {
     if (arguments.has("shim")) {
-      const launch::Understood understood = launch::rewrite(command, shim_of(arguments), cache());
+      const launch::Understood understood =
+          launch::rewrite(command, shim_of(arguments), launch::launcher_of(command, cache()));
       if (understood.launcher)
         answer = {{"position", understood.position}, {"launcher", to_json(*understood.launcher)}};
       answer["words"] = understood.words;

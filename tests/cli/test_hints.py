@@ -54,12 +54,58 @@ def test_what_was_meant(stage: Stage, built: dict[str, str], words: list[str], m
         ("profile -n4 ./a 1", "unisono profile -- mpirun -n4 ./a 1"),
         ("machine measure -n 4", "unisono machine measure -- mpirun -n 4"),
         ("topology measure -N 1 mpirun", "unisono topology measure -- mpirun -N 1"),
+        ("match bench --depth 16 -n 2", "unisono match bench --depth 16 -- mpirun -n 2"),
     ],
 )
 def test_options_of_the_launcher_in_front_of_it(stage: Stage, words: str, meant: str) -> None:
     answer = stage.unisono(*words.split())
     assert answer.returncode == 2
     assert answer.stderr.endswith(f" belongs behind it:\n  {meant}\n")
+
+
+@needs_build
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (
+            "profile --nodes 2x1 -- mpirun -n 2 ./a",
+            "UNISONO_NODES=2x1 unisono profile --with-unisono -- mpirun -n 2 ./a",
+        ),
+        (
+            "profile --with-unisono --no-single-copy mpirun ./a",
+            "UNISONO_SINGLE_COPY=0 unisono profile --with-unisono -- mpirun ./a",
+        ),
+        (
+            "profile --messages -- mpirun ./a",
+            "UNISONO_MESSAGES=VALUE unisono profile --with-unisono -- mpirun ./a",
+        ),
+        ("bench --cold --log=info -- mpirun", "UNISONO_LOG=info unisono bench --cold -- mpirun"),
+        ("tune --nodes 2x1 -- mpirun -n 2", ""),
+        ("match bench --agents 1 -- mpirun -n 2", ""),
+    ],
+)
+def test_options_of_run_before_other_commands(
+    stage: Stage, built: dict[str, str], words: str, meant: str
+) -> None:
+    answer = stage.unisono(*words.split(), environment=built)
+    assert answer.returncode == 2
+    assert " is an option of `unisono run`, and none of `unisono " in answer.stderr, answer.stderr
+    assert answer.stderr.endswith(f":\n  {meant}\n" if meant else "`\n"), answer.stderr
+
+
+@needs_build
+def test_options_behind_the_launcher_are_its_own(stage: Stage, built: dict[str, str]) -> None:
+    """`match bench` needs no -- before the launcher, as the other commands do not."""
+    answer = stage.unisono("match", "bench", "--depth", "0", "mpirun", "-n", "2", environment=built)
+    assert answer.returncode == 2 and "wants numbers from 1 to" in answer.stderr, answer.stderr
+
+
+@needs_build
+def test_options_of_srun_stay_with_it(stage: Stage, built: dict[str, str]) -> None:
+    answer = stage.unisono("profile", "--nodes", "2", "srun", "./a", environment=built)
+    assert answer.stderr.endswith(" belongs behind it:\n  unisono profile -- srun --nodes 2 ./a\n"), (
+        answer.stderr
+    )
 
 
 def test_a_wrong_command_is_told_once(stage: Stage) -> None:

@@ -40,6 +40,59 @@ class TestMistakes:
         assert f"\n  {meant}" in answer.stderr
         assert not stage.log.exists()
 
+    @pytest.mark.parametrize(
+        ("command", "meant"),
+        [
+            ("mpirun -n 2 --messages node ./a", "unisono run --messages node mpirun -n 2 ./a"),
+            (
+                "--log info -- mpirun --nodes=2x1 -n 2 ./a --table t",
+                "unisono run --log info --nodes=2x1 mpirun -n 2 ./a --table t",
+            ),
+            (
+                "mpirun -n 1 --agents 1 ./a : --no-single-copy -n 1 ./b",
+                "unisono run --agents 1 --no-single-copy mpirun -n 1 ./a : -n 1 ./b",
+            ),
+            ("env A=1 mpirun --dry-run -n 1 ./a", "unisono run --dry-run env A=1 mpirun -n 1 ./a"),
+            ("mpirun -n 2 --report ./a", "unisono run --report VALUE mpirun -n 2 ./a"),
+            ("mpirun -n 2 --report /bin/echo 1", "unisono run --report VALUE mpirun -n 2 /bin/echo 1"),
+            ("srun --report r.json --nodes 2 ./a", "unisono run --report r.json srun --nodes 2 ./a"),
+        ],
+    )
+    def test_own_options_behind_the_launcher(self, stage: Stage, command: str, meant: str) -> None:
+        answer = stage.unisono("run", *command.split())
+        assert answer.returncode == 2, answer.stderr
+        assert answer.stderr.endswith(
+            f" is an option of Unisono's, which the launcher does not know. Write\n  {meant}\n"
+        )
+        assert not stage.log.exists()
+
+    @pytest.mark.parametrize(
+        ("flavour", "command"),
+        [
+            ("", "srun --nodes 2 --wait 3 --verbose ./a"),
+            ("", "mpirun -x --report ./a"),
+            ("", "mpirun -n 2 -- ./a --messages node"),
+            ("", "mpirun --messages node unisono-exec ./a"),
+            ("HYDRA build details:\n    Version: 5.0.2", "mpirun -profile -n 2 ./a"),
+            ("mpirun of nobody", "mpirun --report r ./a"),
+        ],
+    )
+    def test_options_that_the_launcher_may_have(self, stage: Stage, flavour: str, command: str) -> None:
+        environment = {"FAKE_VERSION": flavour} if flavour else {}
+        answer = stage.unisono("run", "--dry-run", *command.split(), environment=environment)
+        assert "an option of Unisono's" not in answer.stderr
+        assert answer.returncode == 0 or "found no program" in answer.stderr, answer.stderr
+
+    def test_own_options_behind_the_launcher_of_a_profile(self, stage: Stage) -> None:
+        """It hears of options by variables."""
+        answer = stage.unisono("profile", "--", "mpirun", "-n", "2", "--no-single-copy", "./a")
+        assert answer.returncode == 2
+        assert (
+            "\n  UNISONO_SINGLE_COPY=0 unisono profile --with-unisono -- mpirun -n 2 ./a\n" in answer.stderr
+        )
+        answer = stage.unisono("profile", "--", "mpirun", "-n", "2", "--dry-run", "./a")
+        assert answer.stderr == "unisono: --dry-run is an option of `unisono run`, not of the launcher.\n"
+
     def test_profile_says_its_own_name(self, stage: Stage) -> None:
         (stage.work / "job.sh").write_text("#!/bin/bash\nmpirun -n 4 ./a\n")
         (stage.work / "job.sh").chmod(0o755)

@@ -112,7 +112,10 @@ class Asked:
 
 
 @click.command(
-    cls=JobCommand, context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]"
+    cls=JobCommand,
+    heeds_options=[],
+    context_settings={"allow_interspersed_args": False},
+    options_metavar="[OPTIONS] [--]",
 )
 @operations_option
 @sizes_option()

@@ -103,7 +103,9 @@ class Bench:
         return matching_bench.Asked(queues, orders, wild, depths, self.apart, self.rounds)
 
 
-@command.command(cls=JobCommand)
+@command.command(
+    cls=JobCommand, context_settings={"allow_interspersed_args": False}, options_metavar="[OPTIONS] [--]"
+)
 @_engine
 @click.option(
     "--depth", "depths", cls=ListOption, default="16,256,2048", show_default=True, help="How many wait."

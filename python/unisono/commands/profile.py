@@ -29,6 +29,7 @@ _LAUNCHERS = ("mpirun", "mpiexec", "srun", "prterun", "orterun")
 
 @click.command(
     cls=JobCommand,
+    heeds_options=["--with-unisono"],
     context_settings={"allow_interspersed_args": False},
     options_metavar="[OPTIONS] [--]",
 )

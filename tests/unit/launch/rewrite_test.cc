@@ -39,7 +39,9 @@ class LaunchRewrite : public testing::Test {
     folder_.script("launchers/srun", "exit 1");
   }
   Words words(const std::string& text) const { return words_of(text, folder_.path() + "/launchers/"); }
-  Understood rewritten(const std::string& command) const { return rewrite(words(command), shim, ""); }
+  Understood rewritten(const std::string& command) const {
+    return rewrite(words(command), shim, launcher_of(words(command), ""));
+  }
 
   const Folder folder_{{"prog", "sub/other", "elsewhere/tool"}, {}};
 };

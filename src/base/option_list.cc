@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/core_list.h"
+#include "base/agent_places.h"
 #include "base/near_names.h"
 #include "base/options.h"
 
@@ -329,21 +329,16 @@ std::vector<OptionSpec> options_of_nodes() {
   };
 }
 
-OptionSpec cores_of_agents() {
-  OptionSpec spec = text("agents_on", "UNISONO_AGENTS_ON", "text", "general",
-                         "On which cores of each node agents run: cores:3 or cores:3,8-11, by the system's "
-                         "numbers. Empty: wherever the system puts them.",
-                         &Options::agents_on);
+OptionSpec places_of_agents() {
+  OptionSpec spec = text(
+      "agents_on", "UNISONO_AGENTS_ON", "list", "general",
+      "On which cores of each node agents run, by the system's numbers (cores:3 or cores:3,8-11), and on "
+      "which hosts they are started (hosts:node1,node2), which must be those of the job. Both may be "
+      "given. Empty: wherever the system puts them, and on the hosts that the launcher's words give.",
+      &Options::agents_on);
   spec.set = [](Options& o, std::string_view value) -> std::string {
-    constexpr std::string_view beginning = "cores:";
-    if (value.starts_with("hosts:"))
-      return "takes cores:LIST; agents share memory with ranks, so they run on all of the job's hosts and on "
-             "no others";
-    const bool is_list =
-        value.starts_with(beginning) &&
-        value.find_first_not_of("0123456789,-", beginning.size()) == std::string_view::npos &&
-        unisono_is_core_list(std::string(value.substr(beginning.size())).c_str()) != 0;
-    if (!value.empty() && !is_list) return "takes cores:LIST, for example cores:3 or cores:3,8-11";
+    if (!agent_places(value))
+      return "takes cores:LIST, hosts:LIST or both, for example cores:3,8-11 or hosts:node1,node2,cores:3";
     return o.agents_on = std::string(value), "";
   };
   return spec;
@@ -370,7 +365,7 @@ std::vector<OptionSpec> options_of_agents() {
            "reduce:k_nomial(degree=4),bcast:chain; OPERATION:native leaves an operation to what serves it "
            "without agents. An algorithm that is not legal between the nodes is refused, with a message.",
            &Options::agents_algorithm),
-      cores_of_agents(),
+      places_of_agents(),
       choice("agents_float", "UNISONO_AGENTS_FLOAT", "hardware|softfloat", "general",
              "How agents compute with float and double: by the processor, or by Berkeley SoftFloat, as "
              "where agents have no floating point. The bits are the same.",

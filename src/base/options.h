@@ -70,7 +70,7 @@ struct AgentOptions {
   std::string agents = "0";
   std::int64_t agents_deadline = 10;      // seconds
   std::string agents_algorithm;           // "reduce:k_nomial(degree=4)"
-  std::string agents_on;                  // "cores:3,8-11"; empty: wherever the system puts them
+  std::string agents_on;                  // "hosts:node1,node2,cores:3,8-11" (base/agent_places.h)
   std::string agents_float = "hardware";  // hardware, softfloat
   std::string agents_carrier = "mpi";     // what goes between nodes (src/agents/carrier.h)
   std::string agents_job;  // by which ranks and agents know each other; known where it was read

@@ -7,6 +7,7 @@
 
 #include "agents/agent.h"
 #include "agents/soft_float.h"
+#include "base/agent_places.h"
 #include "base/shown.h"
 #include "launch/agent_command.h"
 #include "launch/errors.h"
@@ -39,10 +40,10 @@ std::size_t agents_on_a_node(const Options& options) {
 }
 
 // The program of an agent, with what it is told.
-launch::Words words_of_agent(const Home& home, const Options& options, const std::string& job_name) {
+launch::Words words_of_agent(const Home& home, const Options& options, const std::string& cores,
+                             const std::string& job_name) {
   launch::Words words{home.agent(), "--job", job_name};
-  if (const std::size_t colon = options.agents_on.find(':'); colon != std::string::npos)
-    words.insert(words.end(), {"--cores", options.agents_on.substr(colon + 1)});
+  if (!cores.empty()) words.insert(words.end(), {"--cores", cores});
   if (options.agents_float != "hardware") words.insert(words.end(), {"--float", options.agents_float});
   if (options.agents_carrier != "mpi") words.insert(words.end(), {"--carrier", options.agents_carrier});
   return words;
@@ -68,8 +69,10 @@ std::string new_job_name() {
 AgentsJob::AgentsJob(const RunLine& line, const Options& options, const launch::Understood& understood,
                      const Home& home, const std::string& job_name)
     : job_name_(job_name), watch_(job_name, std::chrono::seconds(options.agents_deadline)) {
-  launch::AgentCommand made = launch::agent_command(
-      line.command, understood, words_of_agent(home, options, job_name), agents_on_a_node(options));
+  const AgentPlaces places = agent_places(options.agents_on).value_or(AgentPlaces{});
+  launch::AgentCommand made =
+      launch::agent_command(line.command, understood, words_of_agent(home, options, places.cores, job_name),
+                            {.agents = agents_on_a_node(options), .hosts = places.hosts});
   if (options.agents_float == "softfloat" && !agents::is_soft_float_there())
     made.obstacle = "option agents_float asks for SoftFloat, and this build of Unisono is without it";
   if (made.obstacle.empty()) {

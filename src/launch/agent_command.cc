@@ -26,6 +26,7 @@ constexpr std::string_view hydra_shared =
 constexpr std::string_view srun_shared =
     "A F account clusters container container-id exclude export export-file jobid mpi network nodefile "
     "nodelist p partition q qos reservation w x";
+constexpr std::string_view srun_hosts = "F exclude nodefile nodelist w x";
 constexpr std::string_view openmpi_parameters = "gmca gprtemca mca omca prtemca";
 
 std::string_view shared_by(const Flavour& flavour) {
@@ -39,10 +40,11 @@ bool is_about_places(const Option& option) {
          (option.value.starts_with("rmaps") || option.value.starts_with("hwloc"));
 }
 
-Words shared_options(const Flavour& flavour, const Section& section) {
+Words shared_options(const Flavour& flavour, const Section& section, bool are_hosts_named) {
   Words words;
   for (const Option& option : options_of(flavour, section.options)) {
     if (!has_name(shared_by(flavour), option.name) || is_about_places(option)) continue;
+    if (are_hosts_named && flavour.name == "srun" && has_name(srun_hosts, option.name)) continue;
     const auto first = section.options.begin() + static_cast<std::ptrdiff_t>(option.position);
     words.insert(words.end(), first, first + static_cast<std::ptrdiff_t>(option.followers) + 1);
   }
@@ -50,31 +52,33 @@ Words shared_options(const Flavour& flavour, const Section& section) {
 }
 
 // So many processes on each node, which may share its cores with the job's.
-Words places(const Flavour& flavour, const std::vector<Section>& sections, std::size_t count) {
-  const std::string number = std::to_string(count);
+Words places(const Flavour& flavour, const std::vector<Section>& sections, const AgentNodes& on) {
+  const std::string number = std::to_string(on.agents);
   if (flavour.name.starts_with("openmpi")) {
     const bool is_four = flavour.name == "openmpi4";
     const std::string by_node = "ppr:" + number + ":node";
     Words words = is_four ? Words{"--oversubscribe", "--map-by", by_node}
                           : Words{"--map-by", by_node + ":OVERSUBSCRIBE"};
     words.insert(words.end(), {"--bind-to", "none"});
-    const std::string hosts = openmpi_hosts(flavour, sections);
+    const std::string hosts = on.hosts.empty() ? openmpi_hosts(flavour, sections) : joined(on.hosts, ",");
     if (!hosts.empty()) words.insert(words.end(), {"--host", hosts});
     return words;
   }
   if (flavour.name == "srun") {
-    const std::size_t nodes = slurm_nodes(flavour, sections[0]);
-    return {"--overlap",
-            "-N",
-            std::to_string(nodes),
-            "-n",
-            std::to_string(nodes * count),
-            "--ntasks-per-node=" + number,
-            "--cpu-bind=none"};
+    const std::size_t nodes = on.hosts.empty() ? slurm_nodes(flavour, sections[0]) : on.hosts.size();
+    Words words{"--overlap",
+                "-N",
+                std::to_string(nodes),
+                "-n",
+                std::to_string(nodes * on.agents),
+                "--ntasks-per-node=" + number,
+                "--cpu-bind=none"};
+    if (!on.hosts.empty()) words.insert(words.end(), {"-w", joined(on.hosts, ",")});
+    return words;
   }
-  const Words hosts = hydra_hosts(flavour, sections);
+  const Words hosts = on.hosts.empty() ? hydra_hosts(flavour, sections) : on.hosts;
   const std::size_t nodes = hosts.empty() ? nodes_of_batch_system() : hosts.size();
-  Words words{"-ppn", number, "-n", std::to_string(nodes * count)};
+  Words words{"-ppn", number, "-n", std::to_string(nodes * on.agents)};
   if (!hosts.empty()) words.insert(words.end(), {"-hosts", joined(hosts, ",")});
   if (flavour.name == "intel") {
     words.insert(words.end(), {"-genv", "I_MPI_PIN", "0"});
@@ -84,14 +88,17 @@ Words places(const Flavour& flavour, const std::vector<Section>& sections, std::
   return words;
 }
 
-std::string obstacle(const Understood& understood, const std::vector<Section>& sections) {
+std::string obstacle(const Understood& understood, const std::vector<Section>& sections,
+                     bool are_hosts_named) {
   const Flavour& flavour = *understood.launcher->flavour;
   if (&flavour == &unknown_flavour())
     return "it is not known which MPI the launcher " + understood.launcher->path + " is of";
   if (flavour.name == "srun" && slurm_nodes(flavour, sections[0]) == 0)
     return "srun starts them on the job's nodes only inside a job of Slurm's (sbatch, salloc)";
-  if (flavour.name == "srun" && sections.size() > 1)
-    return "where srun starts several programs it is not known which nodes they share";
+  if (flavour.name == "srun" && sections.size() > 1 && !are_hosts_named)
+    return "where srun starts several programs it is not known which nodes they share; --agents-on "
+           "hosts:LIST "
+           "names them";
   return {};
 }
 
@@ -104,20 +111,22 @@ Words before_launcher(const Words& command, std::size_t position) {
 }  // namespace
 
 AgentCommand agent_command(const Words& command, const Understood& understood, const Words& agent,
-                           std::size_t count) {
+                           const AgentNodes& nodes) {
   if (!understood.launcher)
     return {{}, "no launcher that is known starts this job, so that it is not known on which nodes it runs"};
   const Flavour& flavour = *understood.launcher->flavour;
   const auto behind = command.begin() + static_cast<std::ptrdiff_t>(understood.position) + 1;
   const std::vector<Section> sections = sections_of(flavour, Words(behind, command.end()));
-  AgentCommand made{{}, obstacle(understood, sections)};
+  const bool are_hosts_named = !nodes.hosts.empty();
+  AgentCommand made{{}, obstacle(understood, sections, are_hosts_named)};
   const Words libraries = agent_libraries(understood);
   if (made.obstacle.empty() && libraries.empty())
     made.obstacle = "it is not known which MPI the job's programs load";
   if (!made.obstacle.empty()) return made;
   made.words = before_launcher(command, understood.position);
   made.words.push_back(command[understood.position]);
-  for (const Words& more : {shared_options(flavour, sections[0]), places(flavour, sections, count), agent})
+  for (const Words& more :
+       {shared_options(flavour, sections[0], are_hosts_named), places(flavour, sections, nodes), agent})
     made.words.insert(made.words.end(), more.begin(), more.end());
   for (const std::string& library : libraries) made.words.insert(made.words.end(), {"--mpi", library});
   return made;

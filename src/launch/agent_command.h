@@ -15,9 +15,14 @@ struct AgentCommand {
   std::string obstacle;  // why this job can have no agents; there are no words then
 };
 
-// `agent`: the program that each of them runs, with its own arguments; it is told which MPI to load. `count`
-// of them go to each node.
+// Where agents go.
+struct AgentNodes {
+  std::size_t agents = 1;  // on each node
+  Words hosts;             // that the user has named; empty: those that the launcher's words give
+};
+
+// `agent`: the program that each of them runs, with its own arguments; it is told which MPI to load.
 AgentCommand agent_command(const Words& command, const Understood& understood, const Words& agent,
-                           std::size_t count);
+                           const AgentNodes& nodes);
 
 }  // namespace unisono::launch

@@ -120,10 +120,55 @@ class TestCommand:
             == f"srun {shared}{places}".split()
         )
 
-    def test_how_they_run(self, stage: Stage) -> None:
+    @pytest.mark.parametrize(
+        ("flavour", "words", "expected"),
+        [
+            ("openmpi5", "mpirun --map-by rankfile:file=r -n 8 ./a", f"mpirun {FIVE} --host n1,n2.site"),
+            ("openmpi5", "mpirun -H n1:4,n2:4,n3:4 ./a", f"mpirun {FIVE} --host n1,n2.site"),
+            (
+                "openmpi4",
+                "mpirun --hostfile h --rankfile r ./a",
+                "mpirun --hostfile h --oversubscribe --map-by ppr:1:node --bind-to none --host n1,n2.site",
+            ),
+            ("mpich", "mpirun -f h -n 8 ./a", "mpirun -ppn 1 -n 2 -hosts n1,n2.site"),
+            (
+                "intel",
+                "mpirun -host n9 -n 2 ./a",
+                "mpirun -ppn 1 -n 2 -hosts n1,n2.site -genv I_MPI_PIN 0 "
+                "-genv I_MPI_JOB_RESPECT_PROCESS_PLACEMENT 0",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("named", ["hosts:n1,n2.site", "hosts:n1,n2.site,n1,cores:3"])
+    def test_named_hosts(self, stage: Stage, flavour: str, words: str, expected: str, named: str) -> None:
+        """They stand for what the launcher's own words say, each once."""
+        (stage.work / "h").write_text("x:4\ny:4\nz:4\n")
+        assert agents_line(stage, flavour, f"--agents-on {named} {words}") == expected.split()
+
+    def test_named_hosts_of_slurm(self, stage: Stage) -> None:
+        """Also where srun starts several programs, of which nobody else can say which nodes they share."""
+        linked = str(linked_program(stage, "libmpi.so.40"))
+        places = "--overlap -N 2 -n 2 --ntasks-per-node=1 --cpu-bind=none"
+        for words in (
+            f"srun -N 3 -w n1,n2,n3 -x n4 --mpi=pmix {linked}",
+            f"srun --mpi=pmix --nodelist=n1 {linked} : -w n2 {linked}",
+        ):
+            found = agents_line(stage, "", f"--agents-on hosts:n1,n2 {words}", SLURM)
+            assert found == f"srun --mpi=pmix {places} -w n1,n2".split()
         answer = stage.unisono(
-            "run", "--dry-run", "--agents", "1", "--agents-on", "cores:1,3-4", "mpirun", "./a"
+            *["run", "--agents", "1", "srun", linked, ":", "-w", "n2", linked], environment=SLURM
         )
+        assert answer.returncode == 2 and "; --agents-on hosts:LIST names them" in answer.stderr
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            ["--agents-on", "cores:1,3-4"],
+            ["--agents-on", "cores:1", "--agents-on", "hosts:n1", "--agents-on", "cores:3-4"],
+        ],
+    )
+    def test_how_they_run(self, stage: Stage, given: list[str]) -> None:
+        answer = stage.unisono("run", "--dry-run", "--agents", "1", *given, "mpirun", "./a")
         words = shlex.split(answer.stdout.splitlines()[1])
         assert words[words.index("--cores") + 1] == "1,3-4"
         assert "--float" not in words and "--carrier" not in words
@@ -198,14 +243,19 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("words", "says"),
         [
-            ("--agents-on 3", "--agents-on 3: it takes cores:LIST, for example cores:3 or cores:3,8-11"),
+            ("--agents-on 3", "--agents-on 3: it takes cores:LIST, hosts:LIST or both, for example cores:3"),
             ("--agents-on cores:", "takes cores:LIST"),
             ("--agents-on cores:3;8", "takes cores:LIST"),
             ("--agents-on cores:-1", "takes cores:LIST"),
             ("--agents-on cores:8-3", "takes cores:LIST"),
             ("--agents-on cores:0,,1", "takes cores:LIST"),
             ("--agents-on cores:0-99999999", "takes cores:LIST"),
-            ("--agents-on hosts:a", "takes cores:LIST; agents share memory with ranks"),
+            ("--agents-on hosts:", "takes cores:LIST, hosts:LIST"),
+            ("--agents-on hosts:a:4", "takes cores:LIST, hosts:LIST"),
+            ("--agents-on hosts:n[1-4]", "takes cores:LIST, hosts:LIST"),
+            ("--agents-on hosts:-a", "takes cores:LIST, hosts:LIST"),
+            ("--agents-on hosts:a,", "takes cores:LIST, hosts:LIST"),
+            ("--agents-on n1,hosts:a", "takes cores:LIST, hosts:LIST"),
             ("--agents-float decimal", "it takes one of hardware|softfloat"),
         ],
     )

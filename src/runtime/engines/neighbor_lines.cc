@@ -44,9 +44,9 @@ class PlainBlocks {
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
 // Long blocks of one call as messages. Those of a pair match in the order of its edges.
-class Messages {
+class EdgeMessages {
  public:
-  Messages(const World& world, const Communicator& c) : world_(world), c_(c) {}
+  EdgeMessages(const World& world, const Communicator& c) : world_(world), c_(c) {}
   void send(const MemoryBlock& block, int peer) { start(block, peer, true); }
   void get(const MemoryBlock& block, int peer) { start(block, peer, false); }
 
@@ -247,7 +247,7 @@ class Exchange {
     copy_bytes(to.at, blocks_.sent(has_one_block_ ? 0 : edge.out).at, to.bytes);
   }
 
-  Messages messages_;
+  EdgeMessages messages_;
   shm::Slice& slice_;
   const patterns::NeighborLinks& links_;
   const Blocks& blocks_;

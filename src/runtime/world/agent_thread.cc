@@ -16,6 +16,7 @@
 
 #include "agents/agent.h"
 #include "agents/soft_float.h"
+#include "base/agent_places.h"
 #include "base/core_list.h"
 #include "base/guarded.h"
 #include "base/log.h"
@@ -115,10 +116,14 @@ std::unique_ptr<AgentThread> AgentThread::make(const World& world, host::Comm co
     *why = "this build is without SoftFloat";
     return nullptr;
   }
-  const std::size_t colon = options.agents_on.find(':');
+  const AgentPlaces places = agent_places(options.agents_on).value_or(AgentPlaces{});
+  if (!places.hosts.empty()) {
+    *why = "option agents_on names hosts, and agents that are threads run on those of their ranks";
+    return nullptr;
+  }
   Told told{.job = options.agents_job,
             .carrier = options.agents_carrier,
-            .cores = colon == std::string::npos ? "" : options.agents_on.substr(colon + 1),
+            .cores = places.cores,
             .has_soft_float = is_soft,
             .place = place};
   std::unique_ptr<AgentThread> made;

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
+#include <utility>
 
+#include "base/agent_places.h"
 #include "base/clock.h"
 #include "runtime/world/world.h"
 
@@ -41,6 +44,46 @@ const Found* first_without(const std::vector<Found>& of_all) {
   return found;
 }
 
+// Option agents_on may name hosts. One host may have a longer name and a shorter one.
+bool is_same_host(std::string_view one, std::string_view other) {
+  const auto short_name = [](std::string_view name) { return name.substr(0, name.find('.')); };
+  const bool are_both_long =
+      one.find('.') != std::string_view::npos && other.find('.') != std::string_view::npos;
+  return are_both_long ? one == other : short_name(one) == short_name(other);
+}
+
+bool has_host(const std::vector<std::string>& hosts, std::string_view host) {
+  return std::ranges::any_of(hosts, [host](const std::string& one) { return is_same_host(one, host); });
+}
+
+std::vector<std::string> hosts_asked_for(const World& world) {
+  return agent_places(world.options.agents_on).value_or(AgentPlaces{}).hosts;
+}
+
+// Rank `number` has found no agent.
+std::string why_without(const World& world, const Found& found, std::size_t number) {
+  const std::string& host = world.pool->host_names()[number];
+  const std::vector<std::string> asked = hosts_asked_for(world);
+  const bool is_left_out = !asked.empty() && !has_host(asked, host);
+  return std::string(found.why.data()) + " (rank " + std::to_string(number) + " on " + host +
+         (is_left_out ? ", which option agents_on does not name)" : ")");
+}
+
+// Agents on hosts that are not the job's serve nobody, and do no harm. Pretended nodes have some to spare.
+void warn_of_idle_hosts(const World& world, const std::vector<Found>& of_all) {
+  const std::vector<std::string> asked = hosts_asked_for(world);
+  std::set<std::int32_t> used;
+  for (const Found& found : of_all) used.insert(found.agent);
+  if (asked.empty() || !world.options.nodes.empty() || std::cmp_equal(used.size(), of_all[0].agents)) return;
+  std::string idle;
+  for (const std::string& host : asked) {
+    if (!has_host(world.pool->host_names(), host)) idle += (idle.empty() ? "" : ", ") + host;
+  }
+  world.notices().warn(
+      "option agents_on names hosts where the job has no ranks, so agents there have no work" +
+      (idle.empty() ? "" : ": " + idle));
+}
+
 }  // namespace
 
 std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
@@ -65,11 +108,12 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
   if (world.host.allgather_bytes(&own, sizeof own, of_all.data(), world.comm) != host::success)
     return nullptr;
   if (const Found* without = first_without(of_all)) {
-    world.notices().warn("the job runs without agents: " + std::string(without->why.data()) + " (rank " +
-                         std::to_string(without - of_all.data()) + ")");
+    const auto number = static_cast<std::size_t>(without - of_all.data());
+    world.notices().warn("the job runs without agents: " + why_without(world, *without, number));
     if (thread != nullptr) thread->tell_to_end();
     return nullptr;
   }
+  warn_of_idle_hosts(world, of_all);
   std::vector<int> of_rank;
   std::string why_not_carrier;
   for (const Found& found : of_all) {

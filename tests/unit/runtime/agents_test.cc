@@ -366,6 +366,32 @@ TEST_F(AgentsTest, an_agent_that_ends_ends_the_calls_that_it_had) {
       single_);
 }
 
+// They are on none of the job's hosts, and ranks say by which name theirs goes.
+TEST_F(AgentsTest, hosts_that_are_not_the_jobs) {
+  options_.agents_deadline = 1;
+  options_.nodes = "2x1";
+  options_.agents_job = agents::new_job();
+  for (const char* named : {"", "hosts:another,one.of.them"}) {
+    options_.agents_on = named;
+    run_jobs(
+        2, [](Job& job, FakeHost&, int) { EXPECT_EQ(job.parts().world.agents, nullptr); }, single_);
+    const std::string said = report().dump();
+    EXPECT_NE(said.find("no agent of this job answers on this node (rank 0 on "), std::string::npos) << said;
+    EXPECT_EQ(said.find(", which option agents_on does not name)") != std::string::npos, named[0] != 0);
+  }
+}
+
+TEST_F(AgentsTest, hosts_where_the_job_has_no_ranks) {
+  begin(3, "");
+  options_.agents_on = "hosts:another";
+  run_jobs(
+      1, [](Job& job, FakeHost&, int) { EXPECT_NE(job.parts().world.agents, nullptr); }, single_);
+  const std::string said = report().dump();
+  EXPECT_NE(said.find("hosts where the job has no ranks, so agents there have no work: another"),
+            std::string::npos)
+      << said;
+}
+
 // By a variable nobody refuses what stands for agents, and has no schedule.
 TEST_F(AgentsTest, agents_do_not_go_by_themselves) {
   options_.agents_algorithm = "allreduce:agents";
@@ -455,6 +481,13 @@ TEST_F(AgentThreadsTest, cores_that_are_not_there) {
   run_jobs(2, [](Job& job, FakeHost&, int) { EXPECT_EQ(job.parts().world.agents, nullptr); });
   EXPECT_LT(now_s() - begin_s, 10);
   EXPECT_NE(report().dump().find("an agent cannot run on cores 1000 of its node"), std::string::npos);
+}
+
+TEST_F(AgentThreadsTest, hosts_are_those_of_their_ranks) {
+  options_.nodes = "2x1";
+  options_.agents_on = "hosts:another";
+  run_jobs(2, [](Job& job, FakeHost&, int) { EXPECT_EQ(job.parts().world.agents, nullptr); });
+  EXPECT_NE(report().dump().find("agents that are threads run on those of their ranks"), std::string::npos);
 }
 
 }  // namespace

@@ -63,6 +63,11 @@ std::string with_unisono(const std::string& lead) {
   return lead.substr(0, lead.size() - end.size()) + std::string(wanted) + std::string(end);
 }
 
+// A profile goes by the nodes without Unisono too.
+bool needs_unisono(const Misplaced& one) {
+  return one.option.variable != "UNISONO_NODES";
+}
+
 // What is to be typed before the command; empty where nothing there says it.
 std::string lead_with(const Lead& lead, const std::vector<Misplaced>& all) {
   Words words;
@@ -76,7 +81,9 @@ std::string lead_with(const Lead& lead, const std::vector<Misplaced>& all) {
     if (one.option.wants_next) words.push_back(one.value);
   }
   const std::string quoted = launch::quoted(words);
-  return lead.takes_options ? lead.text + " " + quoted : quoted + " " + with_unisono(lead.text);
+  return lead.takes_options
+             ? lead.text + " " + quoted
+             : quoted + " " + (std::ranges::any_of(all, needs_unisono) ? with_unisono(lead.text) : lead.text);
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ class Run {
     if (launcher) require_no_own_option({lead_, line_.lead.empty()}, line_.command, *launcher);
     understood_ = launch::rewrite(line_.command, shim, launcher);
     require_launchers_mpi(lead_, line_.command, understood_);
+    require_ranks_of_nodes(line_, understood_);
     const bool is_marked = std::ranges::any_of(line_.command, launch::is_shim);  // who marks has the choice
     without_ = is_marked ? std::string() : why_not_all(understood_.programs);
     return without_.empty() ? understood_.words : line_.command;

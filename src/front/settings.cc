@@ -10,6 +10,8 @@
 #include "base/own_folder.h"
 #include "launch/capture.h"
 #include "launch/errors.h"
+#include "launch/job_hosts.h"
+#include "patterns/layout.h"
 
 namespace unisono::front {
 namespace {
@@ -132,6 +134,24 @@ void require_sensible(const RunLine& line, const Home& home) {
   if (problems.empty() && !asked.empty())
     problems = found_by_tool(asked, home, cache_directory(options_of(settings_for_ranks(line)).cache));
   if (!problems.empty()) throw UsageError(problems);
+}
+
+void require_ranks_of_nodes(const RunLine& line, const launch::Understood& understood) {
+  const auto given =
+      std::ranges::find(line.given, "nodes", [](const Given& option) { return option.spec->name; });
+  if (given == line.given.end() || !understood.launcher) return;
+  const auto layout = patterns::Layout::parse(given->values.back());
+  const auto behind = line.command.begin() + static_cast<std::ptrdiff_t>(understood.position) + 1;
+  const launch::Flavour& flavour = *understood.launcher->flavour;
+  const std::optional<std::int64_t> ranks =
+      launch::asked_ranks(flavour, launch::sections_of(flavour, launch::Words(behind, line.command.end())));
+  if (!layout || !ranks || layout->size() == *ranks) return;
+  const int nodes = layout->nodes();
+  const std::string meant = *ranks % nodes == 0 ? "; " + given->word + " " + std::to_string(nodes) + "x" +
+                                                      std::to_string(*ranks / nodes) + " would fit"
+                                                : "";
+  throw UsageError(as_typed(*given) + ": it holds " + std::to_string(layout->size()) +
+                   " ranks, and the launcher is asked for " + std::to_string(*ranks) + meant + ".");
 }
 
 }  // namespace unisono::front

@@ -24,4 +24,8 @@ void set(launch::Settings& settings, const std::string& variable, const std::str
 // The options that these settings and the configuration file give.
 Options options_of(const launch::Settings& settings);
 
+// Ends the command where `--nodes` is for another number of ranks than the launcher is asked for. Where
+// nobody can know that before, or a variable says the nodes, the job warns of it.
+void require_ranks_of_nodes(const RunLine& line, const launch::Understood& understood);
+
 }  // namespace unisono::front

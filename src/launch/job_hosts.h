@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On which hosts a launcher's command line puts a job.
+// On which hosts a launcher's command line puts a job, and how many ranks it has.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +24,8 @@ std::size_t nodes_of_batch_system();
 
 // How many nodes srun takes; 0 outside of a job of Slurm's.
 std::size_t slurm_nodes(const Flavour& flavour, const Section& section);
+
+// How many ranks the command line asks for; none where it leaves that to the launcher.
+std::optional<std::int64_t> asked_ranks(const Flavour& flavour, const std::vector<Section>& sections);
 
 }  // namespace unisono::launch

@@ -67,10 +67,7 @@ def test_options_of_the_launcher_in_front_of_it(stage: Stage, words: str, meant:
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (
-            "profile --nodes 2x1 -- mpirun -n 2 ./a",
-            "UNISONO_NODES=2x1 unisono profile --with-unisono -- mpirun -n 2 ./a",
-        ),
+        ("profile --nodes 2x1 -- mpirun -n 2 ./a", "UNISONO_NODES=2x1 unisono profile -- mpirun -n 2 ./a"),
         (
             "profile --with-unisono --no-single-copy mpirun ./a",
             "UNISONO_SINGLE_COPY=0 unisono profile --with-unisono -- mpirun ./a",

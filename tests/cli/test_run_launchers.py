@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Stage
+from conftest import BUILD, Stage, needs_build
 
 
 class TestMistakes:
@@ -90,6 +90,8 @@ class TestMistakes:
         assert (
             "\n  UNISONO_SINGLE_COPY=0 unisono profile --with-unisono -- mpirun -n 2 ./a\n" in answer.stderr
         )
+        answer = stage.unisono("profile", "--", "mpirun", "--nodes", "2x1", "./a")
+        assert "\n  UNISONO_NODES=2x1 unisono profile -- mpirun ./a\n" in answer.stderr
         answer = stage.unisono("profile", "--", "mpirun", "-n", "2", "--dry-run", "./a")
         assert answer.stderr == "unisono: --dry-run is an option of `unisono run`, not of the launcher.\n"
 
@@ -124,6 +126,54 @@ class TestMistakes:
             (stage.work / name).write_text(f"#!/bin/sh\n{line}\n")
             (stage.work / name).chmod(0o755)
         assert stage.unisono("run", "--dry-run", *command.split()).returncode == 0
+
+
+@needs_build
+class TestRanksOfNodes:
+    """`--nodes` is for so many ranks as the launcher starts, where the command line says how many that are."""
+
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            (
+                "--nodes 2x4 mpirun -n 4 ./a",
+                "8 ranks, and the launcher is asked for 4; --nodes 2x2 would fit.",
+            ),
+            (
+                "--nodes=1,2 mpirun -np 1 ./a : -n 1 ./a",
+                "3 ranks, and the launcher is asked for 2; --nodes 2x1 would",
+            ),
+            ("--nodes 2x2/cyclic srun --ntasks=5 ./a", "4 ranks, and the launcher is asked for 5.\n"),
+            ("--nodes 2x4 mpirun -n4 unisono-exec ./a", "8 ranks, and the launcher is asked for 4"),
+        ],
+    )
+    def test_others_are_refused(self, stage: Stage, command: str, said: str) -> None:
+        environment = {"UNISONO_HOME": str(BUILD)}
+        answer = stage.unisono("run", *command.split(), environment=environment)
+        assert answer.returncode == 2 and f": it holds {said}" in answer.stderr, answer.stderr
+        assert not stage.log.exists()
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "--nodes 2x4 mpirun -n 8 ./a",
+            "--nodes 2x4 mpirun -n 4 ./a : -n 4 ./b",
+            "--nodes 2x4 mpirun ./a",
+            "--nodes 2x4 mpirun -n 4 ./a : ./b",
+            "--nodes 2x4 mpirun -n 4 --map-by ppr:8:node ./a",
+            "--nodes 2x4 srun -n 2k ./a",
+            "--nodes 2x4 ./a",
+        ],
+    )
+    def test_these_may_fit(self, stage: Stage, command: str) -> None:
+        environment = {"UNISONO_HOME": str(BUILD)}
+        answer = stage.unisono("run", "--dry-run", *command.split(), environment=environment)
+        assert answer.returncode == 0, answer.stderr
+
+    def test_a_variable_is_for_any_job(self, stage: Stage) -> None:
+        environment = {"UNISONO_HOME": str(BUILD), "UNISONO_NODES": "2x4"}
+        answer = stage.unisono("run", "--dry-run", "mpirun", "-n", "4", "./a", environment=environment)
+        assert answer.returncode == 0, answer.stderr
 
 
 class TestRememberedLaunchers:

@@ -90,7 +90,8 @@ def _of_run(
     variable, rest = setting
     if heeds_options is None:
         return UsageError(f"{option} is an option of `unisono run`, and none of `{command}`")
-    needed = [word for word in heeds_options if word not in before]
+    # A profile goes by the nodes without Unisono too.
+    needed = [] if option == "--nodes" else [word for word in heeds_options if word not in before]
     behind = rest if "--" in rest else ["--", *rest]
     return UsageError(
         f"{option} is an option of `unisono run`, and none of `{command}`, which goes by its variable:\n"

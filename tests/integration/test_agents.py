@@ -236,15 +236,38 @@ def test_agents_that_cannot_start(mpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.in_turns(3)
-def test_more_communicators_than_agents_have_room_for(mpi: Mpi, tmp_path: Path) -> None:
-    """Those that come too late go without agents, with right results and one message."""
-    line = mpi.launch(2, [compile_program(mpi, "agents_many.c"), "80"], harness.RULES_ALONE)
-    options = ["--nodes", "2x1", "--report", "r.json"]
+@pytest.mark.parametrize(
+    ("layout", "words", "learn", "first_ranks", "served"),
+    [
+        ("2x1", ["80"], "off", 1, (63, 64)),
+        # Two communicators are made at a time, on ranks of which none is in both.
+        ("2x2", ["40", "pairs"], "off", 2, (62, 64)),
+        # Those that take half of all places have two, one for blocking calls.
+        ("2x1", ["80"], "auto", 1, (47, 49)),
+    ],
+    ids=["copies", "pairs", "learning"],
+)
+def test_more_communicators_than_agents_have_room_for(
+    mpi: Mpi,
+    tmp_path: Path,
+    layout: str,
+    words: list[str],
+    learn: str,
+    first_ranks: int,
+    served: tuple[int, int],
+) -> None:
+    """Those that come too late go without agents, with right results and a message of each rank that is their first."""
+    rules = {**harness.RULES_ALONE, "UNISONO_LEARN": learn}
+    nodes, ranks = map(int, layout.split("x"))
+    line = mpi.launch(nodes * ranks, [compile_program(mpi, "agents_many.c"), *words], rules)
+    options = ["--nodes", layout, "--report", "r.json"]
     result = job.run([*WITH_AGENTS, *options, "--", *line], environment(mpi), directory=tmp_path).check()
     assert result.output == "OK\n" and not result.survivors, str(result)
-    assert result.errors.count("agents have no room for a communicator") == 1, str(result)
+    assert result.errors.count("agents have no room for a communicator") == first_ranks, str(result)
     # Each communicator that has a channel makes three calls by it.
-    assert 63 <= calls_by_agents(tmp_path / "r.json")["allreduce"] / 3 <= 64, str(result)
+    least, most = served
+    calls = said_of_agents(tmp_path / "r.json")[1][("mpi", "allreduce")]
+    assert least <= calls / 3 <= most, str(result)
 
 
 @pytest.mark.parametrize("kind", ["1", "thread"])

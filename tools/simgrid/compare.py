@@ -206,17 +206,28 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def joined(files: Sequence[Path]) -> list[Cell]:
+    """What the files hold. Raises SimGridError where that is nothing."""
+    cells: list[Cell] = []
+    for file in files:
+        try:
+            cells += [Cell(**one) for one in json.loads(file.read_text())]
+        except (OSError, ValueError, TypeError) as error:
+            raise smpi.SimGridError(f"{file} is none that this writes: {error}") from error
+    if not cells:
+        raise smpi.SimGridError("there is nothing in these files to report")
+    return cells
+
+
 def main() -> int:
     asked = arguments()
     asked.output.parent.mkdir(parents=True, exist_ok=True)
     cells: list[Cell] = []
     text = ""
-    for file in asked.join or ():
-        cells += [Cell(**one) for one in json.loads(file.read_text())]
-    if cells:
-        print(report(cells, asked.output))
-        return 0
     try:
+        if asked.join is not None:
+            print(report(joined(asked.join), asked.output))
+            return 0
         smpi.require()
         for platform in [Platform(kind, int(ranks)) for ranks in asked.ranks for kind in asked.platforms]:
             cells += compared(platform, asked)

@@ -35,6 +35,8 @@ struct Flavour {
   bool is_getopt = false;
   std::string_view section_files;  // options that name a file of sections, one on each line
   std::span<const Refused> refused;
+  std::string_view rank_counts;        // options that say how many ranks a section has
+  std::string_view ranks_by_places;    // options by which they depend on the machines
   std::string_view path_option;        // says where programs are looked for
   std::string_view directory_options;  // set the programs' working directory
   bool looks_in_directory = false;     // for a program without a slash that is not in PATH

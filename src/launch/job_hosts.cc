@@ -11,11 +11,6 @@
 namespace unisono::launch {
 namespace {
 
-// How many ranks a section has, and what may make them others.
-constexpr std::string_view openmpi_counts = "n np c";
-constexpr std::string_view openmpi_places = "N npernode npersocket pernode ppr";
-constexpr std::string_view hydra_counts = "n np";
-constexpr std::string_view srun_counts = "n ntasks";
 constexpr std::string_view openmpi_lists = "H host";
 constexpr std::string_view hydra_lists = "host hostlist hosts machine machinelist machines";
 constexpr std::string_view hydra_files = "f hostfile machinefile";
@@ -120,17 +115,13 @@ std::size_t slurm_nodes(const Flavour& flavour, const Section& section) {
 
 std::optional<std::int64_t> asked_ranks(const Flavour& flavour, const std::vector<Section>& sections) {
   if (&flavour == &unknown_flavour()) return std::nullopt;
-  const bool is_openmpi = flavour.name.starts_with("openmpi");
-  const std::string_view counts = is_openmpi               ? openmpi_counts
-                                  : flavour.name == "srun" ? srun_counts
-                                                           : hydra_counts;
   std::int64_t all = 0;
   for (const Section& section : sections) {
     std::optional<std::int64_t> asked;
     for (const Option& option : options_of(flavour, section.options)) {
-      const bool is_per_place = has_name(openmpi_places, option.name) || option.value.starts_with("ppr:");
-      if (is_openmpi && is_per_place) return std::nullopt;
-      if (!has_name(counts, option.name)) continue;
+      if (has_name(flavour.ranks_by_places, option.name) || option.value.starts_with("ppr:"))
+        return std::nullopt;
+      if (!has_name(flavour.rank_counts, option.name)) continue;
       if (asked) return std::nullopt;  // which of them holds is the launcher's
       asked = rank_count(option.value);
       if (!asked) return std::nullopt;

@@ -102,6 +102,20 @@ class TestTables:
         example["agents"] = {"started_again": 0, "calls": []}
         assert "agents: served no call, as the job is on one node\n" in printed(example)
 
+    def test_why_no_message_was_sent(self, example: dict[str, Any]) -> None:
+        totals = {"sent": 0, "deepest_posted": 0, "deepest_unexpected": 0, "floods": 0}
+        example |= {"messages": {**totals, "data_by_mpi": 0, "most_unexpected_bytes": 0}}
+        why = "0 sent, as communicators over several nodes are the MPI's (--messages all carries them);"
+        for messages, is_said in (("node", True), ("auto", True), ("all", False)):
+            example["options"]["messages"] = messages
+            assert (why in " ".join(printed(example).split())) == is_said
+        example["options"]["messages"] = "node"
+        example["messages"]["sent"] = 1
+        assert "messages: 1 sent; longest" in printed(example)
+        example["messages"]["sent"] = 0
+        example["nodes"] = example["nodes"][:1]
+        assert "messages: 0 sent; longest" in printed(example)
+
     def test_checks_are_told(self, example: dict[str, Any]) -> None:
         assert "against the MPI" not in printed(example)
         example["options"]["verify"] = "sample"

@@ -72,7 +72,7 @@ def _render(report: dict[str, Any], console: Console) -> None:
     if agents := agents_text(report):
         printing.print_prose(console, f"agents: {agents}")
     if "messages" in report:
-        console.print(_messages(report["messages"]))
+        printing.print_prose(console, messages_text(report))
     for hint in report["hints"]:
         console.print(f"[hint]hint:[/hint] {escape(hint)}")
     for warning in report["warnings"]:
@@ -107,9 +107,17 @@ def agents_text(report: dict[str, Any]) -> str:
     return "; ".join(said)
 
 
-def _messages(totals: dict[str, int]) -> str:
+def messages_text(report: dict[str, Any]) -> str:
+    """What Unisono has carried itself, and why that may be nothing."""
+    totals: dict[str, int] = report["messages"]
+    is_left = (
+        not totals["sent"] and len(report["nodes"]) > 1 and report["options"].get("messages", "off") != "all"
+    )
+    why = (
+        ", as communicators over several nodes are the MPI's (--messages all carries them)" if is_left else ""
+    )
     line = (
-        f"messages: {totals['sent']:,} sent; longest queues of a rank: "
+        f"messages: {totals['sent']:,} sent{why}; longest queues of a rank: "
         f"receives {totals['deepest_posted']:,}, messages {totals['deepest_unexpected']:,}"
     )
     if totals.get("data_by_mpi"):

@@ -53,10 +53,21 @@ std::string row(const std::string& operation, const std::string& bytes, const st
   return row.str();
 }
 
-std::string messages_line(const MessageTotals& of) {
+// Why Unisono may have sent none: over several nodes they are its own with one value of option messages
+// alone.
+std::string why_none_sent(const JobFacts& facts) {
+  std::vector<std::string> ignored;
+  if (facts.messages->sent != 0 || facts.node_names.size() < 2 ||
+      options_from_text(facts.options, &ignored).messages == "all")
+    return "";
+  return ", as communicators over several nodes are the MPI's ('all' of option 'messages' carries them)";
+}
+
+std::string messages_line(const JobFacts& facts) {
+  const MessageTotals& of = *facts.messages;
   std::ostringstream line;
-  line << of.sent << " sent; longest queues of a rank: receives " << of.deepest_posted << ", messages "
-       << of.deepest_unexpected;
+  line << of.sent << " sent" << why_none_sent(facts) << "; longest queues of a rank: receives "
+       << of.deepest_posted << ", messages " << of.deepest_unexpected;
   if (of.by_host != 0) line << "; the MPI carried the data of " << of.by_host << " long ones of a node";
   if (of.floods != 0) line << "; senders had to wait " << of.floods << " times (option 'unexpected_bytes')";
   return line.str();
@@ -213,7 +224,7 @@ std::string report_summary(const JobFacts& facts, const JobRecords& records) {
   if (!facts.machine.empty()) out << "  as measured on this machine: " << facts.machine << '\n';
   if (const std::string line = agents_line(facts, records.by_agents); !line.empty())
     out << "  agents: " << line << '\n';
-  if (facts.messages) out << "  messages: " << messages_line(*facts.messages) << '\n';
+  if (facts.messages) out << "  messages: " << messages_line(facts) << '\n';
   for (const std::string& hint : facts.hints) out << "  hint: " << hint << '\n';
   for (const std::string& warning : facts.warnings) out << "  warning: " << warning << '\n';
   out << "  " << verdict(facts, records) << '\n';

@@ -70,6 +70,24 @@ TEST(RankRecords, TheSummarySaysWhatWasNotCounted) {
   EXPECT_TRUE(says("is not known: waits for calls that do not block were not counted"));
 }
 
+TEST(RankRecords, TheSummarySaysWhyNoMessageWasSent) {
+  JobFacts facts{.node_names = {"a", "b"}};
+  const auto says = [&](const char* text) {
+    return report_summary(facts, JobRecords()).find(text) != std::string::npos;
+  };
+  facts.messages = MessageTotals{};
+  facts.options = "messages = node\n";
+  EXPECT_TRUE(says("0 sent, as communicators over several nodes are the MPI's ('all' of option 'messages'"));
+  facts.options = "messages = all\n";
+  EXPECT_TRUE(says("messages: 0 sent; longest"));
+  facts.options = "messages = node\n";
+  facts.messages->sent = 1;
+  EXPECT_TRUE(says("messages: 1 sent; longest"));
+  facts.messages->sent = 0;
+  facts.node_names = {"a"};
+  EXPECT_TRUE(says("messages: 0 sent; longest"));
+}
+
 TEST(RankRecords, TheSummarySaysWhyAgentsServedNothing) {
   JobFacts facts{.node_names = {"a"}};
   const auto says = [&](const char* text) {

@@ -13,6 +13,9 @@ int unisono_is_core_list(const char* list);
 // or an errno value: EINVAL also where none of the cores is there.
 int unisono_bind_to_cores(const char* list);
 
+// Those that the calling thread may be bound to, as such a list, as far as there is room.
+void unisono_usable_cores(char* list, unsigned long size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -51,6 +51,17 @@ std::string as_typed(const Given& given) {
   return given.word + " " + typed_value(given);
 }
 
+// An option of agents, where the job has none and nobody has said so.
+std::string of_no_agents(const RunLine& line) {
+  const auto option = std::ranges::find_if(
+      line.given, [](const Given& given) { return given.spec->name.starts_with("agents_"); });
+  if (option == line.given.end() || typed_value(*option).empty() ||
+      std::ranges::any_of(line.given, [](const Given& given) { return given.spec->name == "agents"; }) ||
+      options_of(settings_for_ranks(line)).agents != "0")
+    return {};
+  return as_typed(*option) + ": this job has no agents; add --agents 1, or --agents thread";
+}
+
 // Lines about settings that the tool finds fault with.
 std::string found_by_tool(const std::vector<const Given*>& asked, const Home& home,
                           const std::string& cache) {
@@ -131,6 +142,7 @@ void require_sensible(const RunLine& line, const Home& home) {
     if (std::ranges::find(judged_by_tool, given.spec->name) != std::end(judged_by_tool))
       asked.push_back(&given);
   }
+  if (problems.empty()) problems = of_no_agents(line);
   if (problems.empty() && !asked.empty())
     problems = found_by_tool(asked, home, cache_directory(options_of(settings_for_ranks(line)).cache));
   if (!problems.empty()) throw UsageError(problems);

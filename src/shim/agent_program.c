@@ -118,7 +118,12 @@ static void start_watch(void) {
 static void bind_to(const char* cores) {
   const int error = unisono_bind_to_cores(cores);
   if (error == 0) return;
-  unisono_say("an agent cannot run on cores %s of its node: %s", cores, strerror(error));
+  char usable[256];
+  unisono_usable_cores(usable, sizeof usable);
+  if (error == EINVAL && usable[0] != '\0')
+    unisono_say("an agent cannot run on cores %s of its node: it has %s for this job", cores, usable);
+  else
+    unisono_say("an agent cannot run on cores %s of its node: %s", cores, strerror(error));
   unisono_end_job(exit_own_failure);
 }
 

@@ -264,6 +264,27 @@ class TestRefused:
         assert answer.returncode == 2 and says in answer.stderr, answer.stderr
         assert not stage.log.exists()
 
+    @pytest.mark.parametrize(
+        ("words", "agents", "says"),
+        [
+            (
+                "--agents-on cores:0",
+                "",
+                "--agents-on cores:0: this job has no agents; add --agents 1, or --agents thread",
+            ),
+            ("--agents-carrier=ucc", "0", "--agents-carrier ucc: this job has no agents"),
+            ("--agents-on cores:0", "thread", ""),
+            ("--agents-on cores:0 --agents 0", "", ""),
+            ("--agents-on=", "", ""),
+        ],
+    )
+    def test_options_without_agents(self, stage: Stage, words: str, agents: str, says: str) -> None:
+        """Who says by the same command line that there are none leaves the options for another run."""
+        environment = {"UNISONO_AGENTS": agents} if agents else {}
+        answer = stage.unisono("run", *words.split(), "mpirun", "./a", environment=environment)
+        assert answer.returncode == (2 if says else 0) and says in answer.stderr, answer.stderr
+        assert stage.log.exists() == (not says)
+
     @needs_build
     @pytest.mark.parametrize(
         ("algorithms", "says"),

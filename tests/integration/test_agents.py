@@ -70,7 +70,8 @@ def test_the_job_is_as_ever(mpi: Mpi, tmp_path: Path, status: int) -> None:
         assert (found == 0) == (status == 0), running.errors()
         job.wait_until(running.is_over, 3)
     assert (tmp_path / "output").read_text().startswith("begun\nOK\n")
-    assert "unisono" not in running.errors(), running.errors()
+    said = [line for line in running.errors().splitlines() if "unisono" in line]
+    assert said == ["unisono: the job's agents have no work, as all of its ranks are on one node"], said
     assert not list(temporary(tmp_path).iterdir())
 
 
@@ -210,6 +211,19 @@ def test_a_job_without_mpi(mpi: Mpi, tmp_path: Path) -> None:
     result = job.run([*WITH_AGENTS, "--", *line], environment(mpi), directory=tmp_path).check()
     assert result.output == "one\none\n" and not result.survivors, str(result)
     assert result.seconds < 15, str(result)
+
+
+@pytest.mark.in_turns(2)
+def test_a_job_on_one_node(mpi: Mpi, tmp_path: Path) -> None:
+    """There is no work for its agents, which one line says; where nodes are pretended there is."""
+    (tmp_path / "end").touch()
+    line = mpi.launch(2, [compile_program(mpi, "lasting.c"), tmp_path / "end", "0"])
+    for options, said in ([], 1), (["--nodes", "2x1"], 0):
+        result = job.run([*WITH_AGENTS, *options, "--", *line], environment(mpi), directory=tmp_path).check()
+        assert result.output == "begun\nOK\n" and not result.survivors, str(result)
+        assert result.errors.count("agents have no work, as all of its ranks are on one node") == said, str(
+            result
+        )
 
 
 @pytest.mark.in_turns(2)

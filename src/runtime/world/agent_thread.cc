@@ -220,7 +220,11 @@ std::string AgentThread::bind() const {
   }
   const int error = unisono_bind_to_cores(told_.cores.c_str());
   if (error == 0) return {};
-  return "an agent cannot run on cores " + told_.cores + " of its node: " + std::strerror(error);
+  char usable[256];
+  unisono_usable_cores(usable, sizeof usable);
+  const bool is_none_there = error == EINVAL && usable[0] != '\0';
+  return "an agent cannot run on cores " + told_.cores + " of its node: " +
+         (is_none_there ? "it has " + std::string(usable) + " for this job" : std::strerror(error));
 }
 
 // What becomes of calls that it had their ranks find out.

@@ -9,6 +9,7 @@
 
 #include "base/agent_places.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "runtime/world/world.h"
 
 namespace unisono::runtime {
@@ -114,6 +115,9 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
     return nullptr;
   }
   warn_of_idle_hosts(world, of_all);
+  // The report says so of each kind. Threads are not even started, but who has a second job wants to hear it.
+  if (!are_threads && world.layout().nodes() < 2 && world.notices().is_speaker())
+    log::warning("the job's agents have no work, as all of its ranks are on one node");
   std::vector<int> of_rank;
   std::string why_not_carrier;
   for (const Found& found : of_all) {

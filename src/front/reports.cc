@@ -98,10 +98,10 @@ std::string why_none(const Outcome& outcome, const launch::Understood& understoo
     if (launch::uses_no_mpi(launch::find_program(program)))
       return program + " is linked to no MPI: it may be a program without MPI, or load one by itself";
   }
-  return "no program came to its MPI_Finalize, or rank 0 ran on another host: if that could write one it has "
-         "said "
-         "above where it is. Use " +
-         option + " with a file that all hosts see";
+  // Only the ranks know whether they had one, and could not write it.
+  return "rank 0 could not write it, which it has said above, or ran on another host, where it says it is; "
+         "where it has said nothing no program came to its MPI_Finalize. Use " +
+         option + " with a file that all hosts see, and for which there is room";
 }
 
 Report::Report(const std::string& wanted, const std::string& called) : wanted_(wanted), called_(called) {}

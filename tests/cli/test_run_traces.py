@@ -38,6 +38,15 @@ class TestTraces:
         assert "no trace of messages was written, because the launcher was killed by SIGKILL" in answer.stderr
         assert not old.exists()
 
+    def test_a_job_that_ends_well_without_one(self, stage: Stage) -> None:
+        """Its ranks may have had one and no room for it: what they have said is not denied."""
+        answer = stage.unisono("run", "--record-messages", "new.trace", "mpirun", "./a")
+        assert answer.returncode == 0
+        said = (
+            "no trace of messages was written, because rank 0 could not write it, which it has said above, or"
+        )
+        assert said in answer.stderr
+
     def test_one_that_came(self, stage: Stage, old: Path) -> None:
         program = "import os; open(os.environ['UNISONO_RECORD_MESSAGES'], 'w').write('new')"
         answer = stage.unisono(

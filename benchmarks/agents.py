@@ -14,6 +14,9 @@ A second table has calls without a sleep in between. The first of them finds the
 does not: what it takes less is what it takes to wake them. Then one of 64 calls that are under way together, of
 broadcasts, which agents confirm to each other, and of allreduces, which they need not. The last lines say what
 share of a core an agent takes while its ranks sleep for `--idle` seconds.
+
+With `--native-with NAME=VALUE` there is one way more, natively with such a variable: I_MPI_ASYNC_PROGRESS=1
+gives Intel MPI a thread of its own that goes on with calls.
 """
 
 from __future__ import annotations
@@ -55,16 +58,33 @@ BESIDE_A_SLEEP = COLUMNS[:4]
 AT_ONCE = COLUMNS[4:]
 
 
+def setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=VALUE")
+    return name, value
+
+
+def ways_of(arguments: argparse.Namespace) -> dict[str, dict[str, str]]:
+    """All ways, each with the variables that the job has there and nowhere else."""
+    ways: dict[str, dict[str, str]] = {way: {} for way in WAYS}
+    given = dict(arguments.native_with)
+    if given:
+        ways["native, " + " ".join(f"{name}={value}" for name, value in given.items())] = given
+    return ways
+
+
 def command_of(
-    mpi: mpis.Mpi, way: str, calls: int, sleep_us: int, cluster: Cluster, layout: mpis.Layout
+    mpi: mpis.Mpi, way: str, calls: int, sleep_us: int, cluster: Cluster, arguments: argparse.Namespace
 ) -> tuple[list[str], dict[str, str]]:
     """The job, and its environment."""
     program = [side_by_side.compiled(mpi, "agents"), str(calls), str(sleep_us)]
     # The nodes share this machine's cores: every MPI yields.
     settings = {} if mpi.is_yielding else {"LD_PRELOAD": str(build_yield_preload())}
-    line = mpi.launch(layout.ranks, program, settings, layout)
+    layout: mpis.Layout = arguments.layout
+    line = mpi.launch(layout.ranks, program, settings | ways_of(arguments)[way], layout)
     environment = {**mpis.launcher_environment(mpi), "UNISONO_HOME": str(BUILD)}
-    return cluster.on_head([*WAYS[way], *line]), environment
+    return cluster.on_head([*WAYS.get(way, []), *line]), environment
 
 
 def seconds_of(agent: Path) -> float:
@@ -94,7 +114,7 @@ def agents_in(networks: set[str], way: str) -> list[Path]:
 def idle_share(mpi: mpis.Mpi, way: str, cluster: Cluster, arguments: argparse.Namespace) -> float:
     """Of a core, the agent's that takes most, while all ranks sleep."""
     sleep_us = int(1e6 * (arguments.idle + 5))
-    command, environment = command_of(mpi, way, 1, sleep_us, cluster, arguments.layout)
+    command, environment = command_of(mpi, way, 1, sleep_us, cluster, arguments)
     mark = uuid.uuid4().hex
     process = subprocess.Popen(
         command, env={**environment, job.MARK: mark}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
@@ -117,7 +137,7 @@ def run(
     mpi: mpis.Mpi, way: str, sleep_us: int, cluster: Cluster, arguments: argparse.Namespace
 ) -> dict[str, float]:
     """One job: the medians of its calls, seconds."""
-    command, environment = command_of(mpi, way, arguments.calls, sleep_us, cluster, arguments.layout)
+    command, environment = command_of(mpi, way, arguments.calls, sleep_us, cluster, arguments)
     output = job.run(command, environment, timeout=arguments.timeout).check().output
     rows = np.array([[float(word) for word in text.split()] for text in output.splitlines()])
     return dict(zip(COLUMNS, np.median(rows, axis=0).tolist(), strict=True))
@@ -127,7 +147,7 @@ def measured(mpi: mpis.Mpi, cluster: Cluster, arguments: argparse.Namespace) -> 
     """For each sleep and way the figures of all rounds."""
     for sleep_us in (int(word) for word in arguments.sleep.split(",")):
         found = side_by_side.in_turns(
-            list(WAYS),
+            list(ways_of(arguments)),
             arguments.rounds,
             partial(run, mpi, sleep_us=sleep_us, cluster=cluster, arguments=arguments),
         )
@@ -185,6 +205,14 @@ def main() -> None:
     )
     parser.add_argument(
         "--layout", type=layout_of, default=layout_of("2x1"), metavar="NxM", help="nodes x ranks of each"
+    )
+    parser.add_argument(
+        "--native-with",
+        type=setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a variable of one more way, which is native otherwise; may be repeated",
     )
     parser.add_argument("--sleep", action=AddUp, default="100,300,1000", help="microseconds, by commas")
     parser.add_argument("--rounds", type=int, default=3)

@@ -378,6 +378,16 @@ class TestPage:
         assert "url(" not in made and "@import" not in made
         assert len(made) < 500_000
 
+    def test_agents(self) -> None:
+        """What they did stands among what the run was; where nobody has asked for any nothing is said."""
+        calls = [{"operation": "allreduce", "carrier": "ucc<b>", "calls": 1000}]
+        page = build.page([run(agents={"started_again": 1, "calls": calls})])
+        said = "served 1,000 calls; by ucc&lt;b&gt; between nodes: allreduce 1,000; they were started again 1 time"
+        assert f"<dt>agents</dt><dd>{said}</dd>" in page
+        asked = build.page([run(options={**REPORT["options"], "agents": "1"}, nodes=2 * REPORT["nodes"])])
+        assert "<dt>agents</dt><dd>none came to this job</dd>" in asked
+        assert "<dt>agents</dt>" not in build.page([run()])
+
     def test_names_stay_text(self) -> None:
         content = copy.deepcopy(REPORT)
         content["warnings"] = [HOSTILE]

@@ -82,6 +82,10 @@ CLUSTER = {
         "--rounds 1 --calls 20 --sleep 200 --idle 1 --output page.md",
         "- openmpi5, threads: an idle agent takes",
     ),
+    "agents --layout 4x1 --native-with OMPI_MCA_mpi_yield_when_idle=1": (
+        "--rounds 1 --calls 20 --sleep 200 --idle 1 --output page.md",
+        "| openmpi5 | 200 us | native, OMPI_MCA_mpi_yield_when_idle=1 |",
+    ),
     "applications --mpi openmpi4 --runs 3 --scale 2 --tune 60s": (
         "--only nbody --nodes 2 --ppn 1 --runs 1 --scale 0.05 --tune 2s --output of",
         "| nbody | again |",

@@ -251,10 +251,10 @@ std::vector<OptionSpec> options_of_the_process() {
            &Options::record_messages),
       choice("log", "UNISONO_LOG", "quiet|warning|info", "general", "What is said on standard error.",
              &Options::log),
-      choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex", "shared memory",
+      choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex|sleep", "shared memory",
              "How ranks of a node wait for each other; auto: as the machine's file (option machine) says, "
-             "else yield "
-             "where ranks share cores, and pause where they do not.",
+             "else pause where each rank has a core. Ranks that share cores yield, or sleep where the kernel "
+             "schedules them session by session and they are in several.",
              &Options::wait),
       choice(
           "progress", "UNISONO_PROGRESS", "thread|calls", "general",

@@ -56,7 +56,7 @@ struct NodeOptions {
   bool use_shared_memory = true;
   bool use_single_copy = true;
   std::string segment = "memfd";  // memfd, shm_open
-  std::string wait = "auto";      // auto, spin, pause, yield, futex
+  std::string wait = "auto";      // auto, spin, pause, yield, futex, sleep
   std::int64_t pool_bytes = std::int64_t{1} << 30;
   std::int64_t channel_bytes = std::int64_t{4} << 20;
   bool is_channel_bytes_given = false;  // by the user; known on the rank that has read the options

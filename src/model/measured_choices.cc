@@ -42,7 +42,8 @@ void find_wait(const ordered_json& waits, MeasuredChoices* choices) {
   const auto usual = waits.contains(standard) ? interval_from(waits[standard]) : std::nullopt;
   if (!usual) return;
   double least = usual->low;
-  for (const std::string_view way : std::array<std::string_view, 4>{"spin", "pause", "yield", "futex"}) {
+  for (const std::string_view way :
+       std::array<std::string_view, 5>{"spin", "pause", "yield", "futex", "sleep"}) {
     const auto found = waits.find(std::string(way));
     const auto interval = found == waits.end() ? std::nullopt : interval_from(*found);
     if (!interval || interval->high >= least) continue;

@@ -181,6 +181,10 @@ void Executor::State::wait_idle() {
   }
   if (!idle.backoff) {
     idle.waiting = wait_config();
+    if (ground.slice != nullptr) {
+      idle.waiting.doorbell = ground.slice->wait_config().doorbell;
+      idle.waiting.own = ground.slice->wait_config().own;
+    }
     if (idle.waiting.progress.call == nullptr) idle.waiting.progress = {make_host_progress, ground.host};
     idle.backoff.emplace(idle.waiting);
   }

@@ -21,6 +21,7 @@ VARIANTS = {
     "spin": {"UNISONO_WAIT": "spin", "UNISONO_CORES": "64"},
     "pause": {"UNISONO_WAIT": "pause"},
     "futex": {"UNISONO_WAIT": "futex"},
+    "sleep": {"UNISONO_WAIT": "sleep"},
     "small-channels": {"UNISONO_CHANNEL_BYTES": "64K"},
     "pretended-nodes": {"UNISONO_NODES": "2,1"},
     "disabled": {"UNISONO_ENABLE": "0", "COLLECTIVES_NATIVE": "1"},

@@ -29,8 +29,8 @@ PIECE_SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB)
 BUFFER_COUNTS = (2, 4, 8, 16)
 LEAST_TOTAL, MOST_TOTAL = 8 * KIB, 8 * MIB
 CHANNEL_BYTES = 16 * MIB  # that the job needs for the largest total, in one rank's half
-WAITS = ("spin", "pause", "yield", "futex")
-GIVING_WAITS = ("yield", "futex")  # those that give their core away
+WAITS = ("spin", "pause", "yield", "futex", "sleep")
+GIVING_WAITS = ("yield", "futex", "sleep")  # those that give their core away
 # Collective calls whose steps are known: what is left of their time is the call's own.
 CALLS = (("barrier", 0), ("allgather", 8), ("alltoall", 8), ("allreduce", 8), ("allgather", 512))
 FUSED_CALL = "call barrier:fused"

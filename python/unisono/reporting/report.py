@@ -69,6 +69,11 @@ def _render(report: dict[str, Any], console: Console) -> None:
     _communicators(report, console)
     if report.get("measured_here"):
         console.print(f"as measured on this machine: {escape(str(report['measured_here']))}")
+    if report.get("waits") == "sleep" and "wait" not in report["options"]:
+        printing.print_prose(
+            console,
+            "ranks sleep while they wait: more of them than cores run in several sessions, which the kernel schedules apart",
+        )
     if agents := agents_text(report):
         printing.print_prose(console, f"agents: {agents}")
     if "messages" in report:

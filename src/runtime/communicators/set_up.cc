@@ -170,13 +170,8 @@ bool SetUp::may_wait() const {
 }
 
 shm::WaitConfig SetUp::wait_config() const {
-  const bool is_crowded = world_.shares_cores();
-  const bool is_measured = world_.measured.is_sharing_cores == is_crowded;
-  const std::string_view measured = is_measured ? std::string_view(world_.measured.wait) : "";
-  const shm::WaitPolicy by_itself = shm::wait_policy_from_name(measured).value_or(
-      is_crowded ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
   shm::WaitConfig config;
-  config.policy = shm::wait_policy_from_name(world_.options.wait).value_or(by_itself);
+  config.policy = world_.wait_policy();
   config.progress = {[](void* set_up) {
                        static_cast<SetUp*>(set_up)->world_.host.progress();
                        static_cast<SetUp*>(set_up)->progress_.make();

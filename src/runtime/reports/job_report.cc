@@ -59,6 +59,7 @@ void write_job_report(const World& world, std::vector<std::string> hints,
                  .ranks = world.size,
                  .wall_s = now_s() - world.started_s,
                  .machine = world.measured.text(),
+                 .waits = std::string(name(world.wait_policy())),
                  .warnings = world.notices().all(),
                  .hints = std::move(hints),
                  .messages = messages};

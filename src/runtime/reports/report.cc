@@ -214,6 +214,7 @@ Json report_json(const JobFacts& facts, const JobRecords& records) {
   report["under_way_time_s"] = {{"max", records.under_way.most_s}, {"mean", records.under_way.mean_s}};
   if (records.profile) report["profile"] = profile_json(*records.profile);
   if (!facts.machine.empty()) report["measured_here"] = facts.machine;
+  if (!facts.waits.empty()) report["waits"] = facts.waits;
   if (facts.agents_started_again)
     report["agents"] = {{"started_again", *facts.agents_started_again},
                         {"calls", list_json(records.by_agents, agent_json)}};

@@ -23,6 +23,7 @@ struct JobFacts {
   std::vector<int> node_ranks;
   std::vector<int> node_cores;
   std::string machine;  // what this machine's file has decided; empty: nothing
+  std::string waits;    // how rank 0 has waited for others of its node, a value of option wait
   std::vector<std::string> warnings, hints;
   std::optional<int> agents_started_again;  // nothing: the job had no agents
   std::optional<MessageTotals> messages;    // that Unisono has carried

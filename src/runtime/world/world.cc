@@ -64,6 +64,8 @@ World::World(host::Host& of, Options own, const std::vector<std::string>& warnin
   FoundMachine machine_here = find_machine(*this, read.machine);
   machine = std::move(machine_here.machine);
   measured = std::move(machine_here.choices);
+  // Nobody knows in what groups the ranks were that have measured.
+  if (shares_cores() && own_cores().has_groups) measured.wait.clear();
   agents = AgentsHere::find(*this);
 }
 
@@ -160,8 +162,17 @@ void World::find_nodes() {
   for (int label : pool->node_labels()) ++ranks_on_node[label];
   for (std::size_t r = 0; r < cores.size(); ++r) {
     cores[r] = {.cores = static_cast<int>(options.cores),
-                .is_crowded = ranks_on_node[pool->node_labels()[r]] > options.cores};
+                .is_crowded = ranks_on_node[pool->node_labels()[r]] > options.cores,
+                .has_groups = cores[r].has_groups};
   }
+}
+
+shm::WaitPolicy World::wait_policy() const {
+  if (const auto wanted = shm::wait_policy_from_name(options.wait)) return *wanted;
+  const bool is_measured = measured.is_sharing_cores == shares_cores();
+  if (const auto best = shm::wait_policy_from_name(is_measured ? measured.wait : "")) return *best;
+  if (!shares_cores()) return shm::WaitPolicy::pause;
+  return own_cores().has_groups ? shm::WaitPolicy::sleep : shm::WaitPolicy::yield;
 }
 
 void World::close() {

@@ -18,6 +18,7 @@
 #include "runtime/world/agents_here.h"
 #include "runtime/world/notices.h"
 #include "shm/pool/pool.h"
+#include "shm/slice/wait.h"
 
 namespace unisono::runtime {
 
@@ -36,6 +37,8 @@ class World {
   patterns::Layout layout() const { return patterns::Layout::from_labels(node_labels); }
   const shm::CoreShare& own_cores() const { return cores[static_cast<std::size_t>(rank)]; }
   bool shares_cores() const { return own_cores().is_crowded; }
+  // How ranks of a node wait for each other in collectives.
+  shm::WaitPolicy wait_policy() const;
 
   host::Host& host;
   const double started_s = now_s();

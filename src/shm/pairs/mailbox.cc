@@ -43,7 +43,7 @@ Mailbox::Mailbox(void* memory, const MailboxShape& shape, int rank, WaitPolicy p
     : memory_(static_cast<std::byte*>(memory)),
       shape_(shape),
       rank_(rank),
-      wakes_readers_(policy == WaitPolicy::futex),
+      wakes_readers_(is_rung(policy)),
       arenas_{Arena(arena_of(rank, false), shape.arena_bytes / 2),
               Arena(arena_of(rank, true), shape.arena_bytes / 2)},
       has_begun_(index(shape.ranks)) {

@@ -86,6 +86,19 @@ std::uint32_t quota_of(const std::string& directory, bool is_version_2) {
   return static_cast<std::uint32_t>(std::clamp(1000 * microseconds / period, 1.0, 1e9));
 }
 
+// Does a control group say when this process runs?
+bool is_in_cpu_group(const std::string& root) {
+  const std::string of_version_1 = own_path(root, false);
+  if (!of_version_1.empty()) return of_version_1 != "/";
+  const std::string of_version_2 = own_path(root, true);
+  if (of_version_2.empty() || of_version_2 == "/") return false;
+  std::ifstream divided(root + "/sys/fs/cgroup/cgroup.subtree_control");
+  for (std::string word; divided >> word;) {
+    if (word == "cpu") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 CoreMask own_affinity() {
@@ -124,17 +137,30 @@ CpuQuota cpu_quota(const std::string& root) {
   return tightest;
 }
 
+std::uint64_t session_group(const std::string& root) {
+  int is_on = 0;
+  std::ifstream(root + "/proc/sys/kernel/sched_autogroup_enabled") >> is_on;
+  if (is_on != 1 || is_in_cpu_group(root)) return 0;
+  std::string name;  // "/autogroup-1234 nice 0"
+  std::ifstream(root + "/proc/self/autogroup") >> name;
+  const std::size_t digits = name.find_first_of("0123456789");
+  return digits == std::string::npos ? 0 : std::strtoull(name.c_str() + digits, nullptr, 10);
+}
+
 std::vector<CoreShare> core_shares(const std::vector<NodeCores>& of_rank,
                                    const std::vector<int>& node_labels) {
   struct Set {
     std::int64_t ranks = 0, cores = 0;
+    std::uint64_t group = 0;  // of its first rank
+    bool has_groups = false;
     std::map<int, std::int64_t> ranks_on_node;
   };
   std::map<std::uint64_t, Set> sets;
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
     const NodeCores& node = of_rank[rank];
     Set& set = sets[node.set];
-    ++set.ranks;
+    if (++set.ranks == 1) set.group = node.group;
+    set.has_groups = set.has_groups || node.group != set.group;
     if (++set.ranks_on_node[node_labels[rank]] == 1)
       set.cores = std::min<std::int64_t>(set.cores + node.usable, node.in_set);
   }
@@ -145,7 +171,8 @@ std::vector<CoreShare> core_shares(const std::vector<NodeCores>& of_rank,
     shares.push_back({.cores = static_cast<int>(std::max<std::int64_t>(share, 1)),
                       .is_crowded = set.ranks > set.cores,
                       .of_all = static_cast<int>(std::max<std::int64_t>(set.cores, 1)),
-                      .nodes = static_cast<int>(std::ssize(set.ranks_on_node))});
+                      .nodes = static_cast<int>(std::ssize(set.ranks_on_node)),
+                      .has_groups = set.has_groups});
   }
   return shares;
 }

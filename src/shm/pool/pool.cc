@@ -102,7 +102,7 @@ NodeCores Pool::State::own_cores(std::size_t rank) const {
   const auto granted = static_cast<std::uint32_t>(std::min<std::uint64_t>((quota + 999) / 1000, in_mask));
   std::uint64_t set = identities[rank].machine;
   for (const std::uint64_t word : mask) set = mixed(set, word);
-  return {.usable = quota == 0 ? in_mask : granted, .in_set = in_mask, .set = set};
+  return {.usable = quota == 0 ? in_mask : granted, .in_set = in_mask, .set = set, .group = session_group()};
 }
 
 // Does the memory of every rank of this node hold what that rank has said?

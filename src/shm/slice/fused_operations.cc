@@ -9,7 +9,7 @@
 namespace unisono::shm {
 void Slice::State::barrier_of_many(const WaitConfig& wait) {
   begin_operation(0, wait);
-  post(nullptr, 0, wait);
+  post_and_arrive(nullptr, 0, wait);
   for (int peer = 0; peer < size; ++peer) {
     if (peer != rank) await_payload(current[peer], position, wait);
   }
@@ -44,7 +44,7 @@ void Slice::State::allgather_of_many(char* blocks, const void* from, std::size_t
   char* own = blocks + static_cast<std::size_t>(rank) * bytes;
   if (size > 1) {
     begin_operation(bytes, wait);
-    post(from, bytes, wait);
+    post_and_arrive(from, bytes, wait);
   }
   if (own != from) copy_bytes(own, from, bytes);
   for (int peer = 0; peer < size; ++peer) {
@@ -73,8 +73,9 @@ void Slice::gather(void* into, const void* from, std::size_t bytes, int local_ro
   auto* blocks = static_cast<char*>(into);
   if (s.size > 1) s.begin_operation(bytes, wait_);
   if (s.rank != local_root) {
-    s.post(from, bytes, wait_);
+    s.post_and_arrive(from, bytes, wait_);
   } else {
+    s.arrive(wait_);
     char* own = blocks + static_cast<std::size_t>(s.rank) * bytes;
     if (own != from) copy_short(own, from, bytes);
     for (int peer = 0; peer < s.size; ++peer) {
@@ -123,7 +124,7 @@ void Slice::State::alltoall_of_many(char* into, const char* from, std::size_t by
   const std::size_t whole = static_cast<std::size_t>(size) * bytes;
   if (size > 1) {
     begin_operation(whole, wait);
-    post(from, whole, wait);
+    post_and_arrive(from, whole, wait);
   }
   if (into != from) copy_short(into + own, from + own, bytes);
   for (int peer = 0; peer < size; ++peer) {

@@ -59,10 +59,11 @@ void Slice::reduce(void* into, const void* from, std::size_t count, const Combin
   }
   s.begin_operation(bytes, wait_);
   if (s.rank == local_root) {
+    s.arrive(wait_);
     s.reduce_in_rank_order(into, from, count, combine, s.size, wait_);
     s.peers_done = s.position;
   } else {
-    s.post(from, bytes, wait_);
+    s.post_and_arrive(from, bytes, wait_);
   }
   s.advance(lines_of(bytes));
 }
@@ -76,7 +77,7 @@ void Slice::State::allreduce_of_many(void* into, const void* from, std::size_t c
     return;
   }
   begin_operation(bytes, wait);
-  post(from, bytes, wait);
+  post_and_arrive(from, bytes, wait);
   reduce_in_rank_order(into, from, count, combine, size, wait);
   peers_done = position;
   advance(lines_of(bytes));
@@ -153,7 +154,7 @@ void Slice::State::reduce_part_of_many(char* into, const char* from, std::size_t
     return block(peer) + offset;
   };
   begin_operation(whole, wait);
-  post(from, whole, wait);
+  post_and_arrive(from, whole, wait);
   if (count != 0) {
     join_in_rank_order(into, count, combine, size, result, incoming, operand);
     peers_done = position;  // who has no part has seen nobody

@@ -37,6 +37,12 @@ void Slice::State::make_room(const WaitConfig& wait) {
 
 void Slice::State::post(const void* data, std::size_t bytes, std::uint64_t at, int column,
                         const WaitConfig& wait) {
+  post_silently(data, bytes, at, column);
+  if (is_ringing) [[unlikely]]
+    shm::ring(wait.doorbell);
+}
+
+void Slice::State::post_silently(const void* data, std::size_t bytes, std::uint64_t at, int column) {
   if (is_in_lines(bytes)) {
     const auto* from = static_cast<const char*>(data);
     for (; bytes > payload_bytes; bytes -= payload_bytes, from += payload_bytes, ++at) {
@@ -47,8 +53,13 @@ void Slice::State::post(const void* data, std::size_t bytes, std::uint64_t at, i
     copy_bytes(block(column, at), data, bytes);
     post_line(row(at) + column, nullptr, 0, at);
   }
-  if (is_ringing) [[unlikely]]
-    shm::ring(wait.doorbell);
+}
+
+// Nobody comes to a row again before all have left it, so each lap adds as many as there are ranks, or none.
+void Slice::State::ring_if_last(const WaitConfig& wait) {
+  const auto ranks = static_cast<std::uint32_t>(size);
+  const std::uint32_t before = bells.arrivals[position & ring_mask].fetch_add(1, std::memory_order_acq_rel);
+  if (before % ranks == ranks - 1) shm::ring(wait.doorbell);
 }
 
 void Slice::State::fetch_part(void* data, std::size_t offset, std::size_t bytes, std::size_t whole_bytes,

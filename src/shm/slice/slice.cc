@@ -41,7 +41,8 @@ std::uint64_t slot_index(const Slice::Use& use, std::int64_t piece) {
 SliceLayout::SliceLayout(const SliceShape& shape) {
   const auto ranks = static_cast<std::size_t>(shape.local_size);
   doorbell = 0;
-  consumed = doorbell + sizeof(Doorbell);
+  arrivals = doorbell + sizeof(Doorbell);
+  consumed = rounded_up(arrivals + shape.ring_lines * sizeof(std::atomic<std::uint32_t>), cache_line_bytes);
   hints = consumed + ranks * sizeof(Counter);
   flags = hints + ranks * sizeof(TransferHints);
   exposures = flags + channel_count * ranks * sizeof(Counter);
@@ -86,12 +87,13 @@ Slice::~Slice() = default;
 
 void Slice::set_wait_config(const WaitConfig& wait) {
   wait_ = wait;
-  wait_.doorbell = state_->doorbell;
+  wait_.doorbell = state_->bells.doorbell;
+  wait_.own = sleeper(local_rank_);
   // A pause in the first looks costs a tenth of an exchange; where ranks share cores each look is wasted
   // time.
   const bool shares_core = gives_core_away(wait.policy);
   state_->quick_polls = shares_core ? 0 : 64;
-  state_->is_ringing = wait.policy == WaitPolicy::futex;
+  state_->is_ringing = is_rung(wait.policy);
   // Where ranks share cores nothing overlaps, and each piece may cost a switch. In one piece each, alltoalls
   // of 64 KiB with 3 neighbours took 0.67 of the time (4 ranks on 2 cores).
   if (shares_core) state_->streams.pieces_of_block = 1;
@@ -106,7 +108,8 @@ Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank
   const SliceLayout layout(shape);
   auto* base = static_cast<char*>(shared_memory);
   memory = base;
-  doorbell = reinterpret_cast<Doorbell*>(base + layout.doorbell);
+  bells.doorbell = reinterpret_cast<Doorbell*>(base + layout.doorbell);
+  bells.arrivals = reinterpret_cast<std::atomic<std::uint32_t>*>(base + layout.arrivals);
   consumed = reinterpret_cast<Counter*>(base + layout.consumed);
   transfers.hints = reinterpret_cast<TransferHints*>(base + layout.hints);
   ring = reinterpret_cast<Line*>(base + layout.rings);

@@ -87,8 +87,8 @@ struct SingleCopy {
 // Where the parts of a slice begin, bytes.
 struct SliceLayout {
   explicit SliceLayout(const SliceShape& shape);
-  std::size_t doorbell, consumed, hints, flags, exposures, asks, rings, blocks, areas, stream_counters,
-      common_stream_counters, streams, answers, end;
+  std::size_t doorbell, arrivals, consumed, hints, flags, exposures, asks, rings, blocks, areas,
+      stream_counters, common_stream_counters, streams, answers, end;
 };
 
 struct Channel {
@@ -146,6 +146,8 @@ struct StreamEnd {
     for (const Counter* reader : readers)
       seen = std::min(seen, reader->value.load(std::memory_order_acquire));
   }
+  // Who waits for what this end moves.
+  Sleepers other_end() const { return is_common && is_writing ? all_sleepers : sleeper(peer); }
   // Has all been read that was written?
   bool is_read() {
     if (seen != position) look();
@@ -207,6 +209,18 @@ struct Slice::State {
   void post(const void* data, std::size_t bytes, const WaitConfig& wait) {
     post(data, bytes, position, rank, wait);
   }
+  // Of an operation in which some rank waits for all: whoever comes last rings for them, once for all ranks.
+  // All ranks arrive, also those that have nothing to post.
+  void post_and_arrive(const void* data, std::size_t bytes, const WaitConfig& wait) {
+    post_silently(data, bytes, position, rank);
+    arrive(wait);
+  }
+  void arrive(const WaitConfig& wait) {
+    if (is_ringing) [[unlikely]]
+      ring_if_last(wait);
+  }
+  [[gnu::cold]] void ring_if_last(const WaitConfig& wait);
+  void post_silently(const void* data, std::size_t bytes, std::uint64_t at, int column);
   void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait) {
     fetch(data, bytes, position, from, wait);
   }
@@ -303,7 +317,13 @@ struct Slice::State {
   const char* memory;
 
   SingleCopy single_copy;
-  Doorbell* doorbell;
+  // In shared memory, for ranks that sleep.
+  struct Bells {
+    Doorbell* doorbell = nullptr;
+    // [row]: ranks that have begun with operations there, of all laps.
+    std::atomic<std::uint32_t>* arrivals = nullptr;
+  };
+  Bells bells;
 };
 
 }  // namespace unisono::shm

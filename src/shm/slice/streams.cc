@@ -144,7 +144,12 @@ void Slice::run_streams() {
   std::size_t since_progress = 0;
   while (!under_way.empty()) {
     std::size_t moved = 0;
-    for (StreamEnd* end : under_way) moved += move_piece(end);
+    Sleepers awaited_by = 0;
+    for (StreamEnd* end : under_way) {
+      const std::size_t bytes = move_piece(end);
+      if (bytes != 0) awaited_by |= end->other_end();
+      moved += bytes;
+    }
     std::erase_if(under_way, [this](StreamEnd* end) { return !state_->goes_on(end); });
     if (moved == 0) {
       if (!backoff) backoff.emplace(wait_);
@@ -152,7 +157,7 @@ void Slice::run_streams() {
       continue;
     }
     backoff.reset();
-    if (state_->is_ringing) shm::ring(wait_.doorbell);
+    if (state_->is_ringing) shm::ring(wait_.doorbell, awaited_by);
     since_progress += moved;
     if (since_progress >= bytes_per_progress && wait_.progress.call != nullptr) {
       wait_.progress.call(wait_.progress.argument);

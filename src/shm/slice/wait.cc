@@ -17,7 +17,7 @@
 namespace unisono::shm {
 namespace {
 
-constexpr std::array<std::string_view, 4> policy_names = {"spin", "pause", "yield", "futex"};
+constexpr std::array<std::string_view, 5> policy_names = {"spin", "pause", "yield", "futex", "sleep"};
 
 // A look at the clock (23 ns) and the host's progress (33-77 ns) must not be felt in short waits. So the
 // clock is read every so many steps only, which is well below a microsecond in either policy.
@@ -36,14 +36,24 @@ constexpr std::uint32_t yields_per_progress = 8;
 constexpr std::uint64_t sleep_after_ns = 50'000;
 constexpr std::uint64_t shortest_sleep_ns = 50'000;
 constexpr std::uint64_t longest_sleep_ns = 1'000'000;
+// Policy sleep: most waits end by a ring, and a sleep that ends by itself costs two switches for nothing.
+// 64 ranks on 2 cores take some hundred microseconds for a call.
+constexpr std::uint64_t sleep_at_once_ns = longest_sleep_ns;
 // A look at the peers asks the kernel of each.
 constexpr std::uint64_t first_look_at_peers_ns = 300'000'000;
 constexpr std::uint64_t peers_interval_ns = 500'000'000;
 // Policy yield reads no clock otherwise: at one step in so many, 0.3 us each at least.
 constexpr std::uint32_t yields_per_look_at_clock = 256 * yields_per_progress;
 
-long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value, const timespec* timeout) {
-  return syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
+timespec to_timespec(std::uint64_t ns) {
+  constexpr std::uint64_t ns_of_second = 1'000'000'000;
+  return {.tv_sec = static_cast<time_t>(ns / ns_of_second), .tv_nsec = static_cast<long>(ns % ns_of_second)};
+}
+
+// Until a ring that means `own`, for so long at most; not at all where it has rung since `token` was read.
+void sleep_on(Doorbell* doorbell, std::uint32_t token, std::uint64_t longest_ns, Sleepers own) {
+  const timespec until = to_timespec(now_ns() + longest_ns);
+  syscall(SYS_futex, &doorbell->rings, FUTEX_WAIT_BITSET, token, &until, nullptr, own);
 }
 
 }  // namespace
@@ -60,12 +70,12 @@ std::optional<WaitPolicy> wait_policy_from_name(std::string_view name) {
   return static_cast<WaitPolicy>(found - policy_names.begin());
 }
 
-void ring(Doorbell* doorbell) {
+void ring(Doorbell* doorbell, Sleepers whom) {
   // Read-modify-writes on one word are totally ordered: either this one sees the sleeper, or the sleeper,
   // announcing itself later, sees what was stored before this one.
   if (doorbell->sleepers.fetch_add(0, std::memory_order_acq_rel) == 0) return;
   doorbell->rings.fetch_add(1, std::memory_order_release);
-  futex(&doorbell->rings, FUTEX_WAKE, INT_MAX, nullptr);
+  syscall(SYS_futex, &doorbell->rings, FUTEX_WAKE_BITSET, INT_MAX, nullptr, nullptr, whom);
 }
 
 Sleeper::Sleeper(Doorbell* doorbell) : doorbell_(doorbell) {
@@ -78,10 +88,7 @@ Sleeper::~Sleeper() {
 }
 
 void Sleeper::sleep(std::uint64_t longest_ns) const {
-  constexpr std::uint64_t ns_of_second = 1'000'000'000;
-  const timespec timeout = {.tv_sec = static_cast<time_t>(longest_ns / ns_of_second),
-                            .tv_nsec = static_cast<long>(longest_ns % ns_of_second)};
-  futex(&doorbell_->rings, FUTEX_WAIT, token_, &timeout);
+  sleep_on(doorbell_, token_, longest_ns, all_sleepers);
 }
 
 void Backoff::step() {
@@ -102,6 +109,19 @@ void Backoff::step() {
         sleep_for_a_ring();
       } else {
         give_core_away();
+      }
+      return;
+    case WaitPolicy::sleep:
+      if (is_announced_) {
+        sleep_for_a_ring();
+      } else if (config_.doorbell == nullptr) {
+        give_core_away();
+      } else {
+        is_long_ = true;
+        started_ns_ = now_ns();
+        sleep_ns_ = sleep_at_once_ns;
+        make_progress();
+        announce();
       }
       return;
   }
@@ -140,16 +160,19 @@ void Backoff::give_core_away() {
   if (config_.policy != WaitPolicy::futex || config_.doorbell == nullptr) return;
   const std::uint64_t now = now_ns();
   if (now - started_ns_ < sleep_after_ns) return;
-  // Announced now, asleep from the next step on: in between the caller looks once more.
+  sleep_ns_ = shortest_sleep_ns;
+  announce();
+}
+
+// Asleep from the next step on: in between the caller looks once more.
+void Backoff::announce() {
   config_.doorbell->sleepers.fetch_add(1, std::memory_order_acq_rel);
   is_announced_ = true;
   token_ = config_.doorbell->rings.load(std::memory_order_acquire);
-  sleep_ns_ = shortest_sleep_ns;
 }
 
 void Backoff::sleep_for_a_ring() {
-  const timespec timeout = {.tv_sec = 0, .tv_nsec = static_cast<long>(sleep_ns_)};
-  futex(&config_.doorbell->rings, FUTEX_WAIT, token_, &timeout);
+  sleep_on(config_.doorbell, token_, sleep_ns_, config_.own);
   sleep_ns_ = std::min(2 * sleep_ns_, longest_sleep_ns);
   make_progress();
   look_at_peers(now_ns());

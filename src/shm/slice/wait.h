@@ -10,10 +10,14 @@
 
 namespace unisono::shm {
 
-enum class WaitPolicy : std::uint8_t { spin, pause, yield, futex };
+enum class WaitPolicy : std::uint8_t { spin, pause, yield, futex, sleep };
 // Is the policy one for ranks that share cores?
 constexpr bool gives_core_away(WaitPolicy policy) {
-  return policy == WaitPolicy::yield || policy == WaitPolicy::futex;
+  return policy == WaitPolicy::yield || policy == WaitPolicy::futex || policy == WaitPolicy::sleep;
+}
+// Do waits of this policy sleep, so that whoever stores what they wait for has to ring?
+constexpr bool is_rung(WaitPolicy policy) {
+  return policy == WaitPolicy::futex || policy == WaitPolicy::sleep;
 }
 std::string_view name(WaitPolicy policy);
 std::optional<WaitPolicy> wait_policy_from_name(std::string_view name);
@@ -31,14 +35,20 @@ struct PeerWatch {
   void* argument = nullptr;
 };
 
-// Where the sleepers of the futex policy wait, in memory that the node's ranks share. Zero-filled is its
-// initial state.
+// Where the sleepers of the policies futex and sleep wait, in memory that the node's ranks share. Zero-filled
+// is its initial state.
 struct alignas(64) Doorbell {
   std::atomic<std::uint32_t> sleepers;
   std::atomic<std::uint32_t> rings;
 };
-// Wakes whoever sleeps; call it after storing what they may wait for.
-void ring(Doorbell* doorbell);
+// Of a doorbell's sleepers some can be called: a rank's bit among 32, which larger nodes' ranks share.
+using Sleepers = std::uint32_t;
+inline constexpr Sleepers all_sleepers = ~Sleepers{0};
+constexpr Sleepers sleeper(int local_rank) {
+  return Sleepers{1} << (local_rank % 32);
+}
+// Wakes whoever sleeps, of those who are meant; call it after storing what they may wait for.
+void ring(Doorbell* doorbell, Sleepers whom = all_sleepers);
 
 // One that sleeps there for long, announced as long as this lives: `Sleeper sleeper(&bell); if (!ready())
 // sleeper.sleep(longest_ns);`.
@@ -60,7 +70,8 @@ struct WaitConfig {
   WaitPolicy policy = WaitPolicy::pause;
   ProgressHook progress{};
   PeerWatch peers{};
-  Doorbell* doorbell = nullptr;  // policy futex sleeps here; a slice sets it to its own
+  Doorbell* doorbell = nullptr;  // policies futex and sleep sleep here; a slice sets it to its own
+  Sleepers own = all_sleepers;   // by which of its rings this rank is meant
 };
 
 // How much of this thread's time went into waits of more than some microseconds, since it began. Small calls
@@ -71,6 +82,8 @@ struct WaitConfig {
 // first steps cost nothing but a pause. Then the clock is looked at, and progress is made after about 2 us
 // and then every few us. Policy yield gives the core away at every step and makes progress every few steps.
 // Policy futex sleeps briefly once a wait is long; its sleeps are bounded, so that progress goes on.
+// Policy sleep does so at once: where the kernel schedules ranks in groups of their own, who yields gives the
+// core to its own group alone, which is itself.
 class Backoff {
  public:
   explicit Backoff(const WaitConfig& config) : config_(config) {}
@@ -85,6 +98,7 @@ class Backoff {
  private:
   void look_at_clock();
   void give_core_away();
+  void announce();
   void sleep_for_a_ring();
   void make_progress() const {
     if (config_.progress.call != nullptr) config_.progress.call(config_.progress.argument);

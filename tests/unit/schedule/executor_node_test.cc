@@ -2,6 +2,9 @@
 // Programs that use the node's channels, alone and together with messages.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "node_programs.h"
 
 namespace unisono::schedule {
@@ -20,6 +23,26 @@ TEST(ExecutorNode, BcastThroughAChannelWithAnyGeometry) {
     }
     run_calls(on(patterns::Layout::one_node(size)), calls);
   }
+}
+
+// Where ranks sleep for each other, those who wait for a piece do, and its writer wakes them.
+TEST(ExecutorNode, ReadersOfALateRootSleepAndAreWoken) {
+  std::vector<Call> calls;
+  for (int i = 0; i < 10; ++i) {
+    calls.push_back(bcast_call(0, 61, [](const Problem& problem) {
+      return Program{.stages = {node_bcast(shapes[0], problem.rank, 0)}};
+    }));
+    calls.back().fill = [fill = calls.back().fill](int rank, Values* input, Values* output) {
+      if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      fill(rank, input, output);
+    };
+  }
+  std::uint32_t rings = 0;
+  Ranks ranks = on(patterns::Layout::one_node(3));
+  ranks.policy = shm::WaitPolicy::sleep;
+  ranks.rings = &rings;
+  run_calls(ranks, calls);
+  EXPECT_GT(rings, 0U);
 }
 
 // Everybody puts its vector into a lane, joins its part of every piece, and takes the whole.
@@ -58,7 +81,11 @@ TEST(ExecutorNode, AllreduceInLanesAndParts) {
         }
       }
     }
-    run_calls(on(patterns::Layout::one_node(size)), calls);
+    for (const shm::WaitPolicy policy : {shm::WaitPolicy::yield, shm::WaitPolicy::sleep}) {
+      Ranks ranks = on(patterns::Layout::one_node(size));
+      ranks.policy = policy;
+      run_calls(ranks, calls);
+    }
   }
 }
 

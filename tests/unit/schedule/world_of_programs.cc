@@ -50,7 +50,7 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
   const auto layout = std::make_shared<const patterns::Layout>(
       has_slices ? ranks.layout : patterns::Layout::one_node(ranks.size));
   std::unique_ptr<Nodes> nodes;
-  if (has_slices) nodes = std::make_unique<Nodes>(*layout, ranks.area_bytes);
+  if (has_slices) nodes = std::make_unique<Nodes>(*layout, ranks.area_bytes, ranks.policy);
   fake_host::FakeWorld world(ranks.size, ranks.host);
   world.run([&](fake_host::FakeHost& host, int rank) {
     std::vector<int> process_ids(layout->local_size(rank), getpid());
@@ -59,7 +59,7 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
     const std::unique_ptr<shm::Slice> slice = nodes ? nodes->slice(host, rank, process_ids) : nullptr;
     std::vector<int> ranks_in_comm;
     host.translate_ranks(host.world(), host.world(), &ranks_in_comm);
-    const shm::WaitConfig wait{.policy = shm::WaitPolicy::yield};
+    const shm::WaitConfig wait{.policy = ranks.policy};
     const Ground ground{.host = &host,
                         .comm = host.world(),
                         .rank_in_comm = ranks_in_comm.data(),
@@ -106,6 +106,7 @@ void run_calls(const Ranks& ranks, const std::vector<Call>& calls) {
       ASSERT_EQ(executor.run(*compiled, ground, data), host::success);
       if (call.check) call.check(rank, output);
     }
+    if (rank == 0 && ranks.rings != nullptr) *ranks.rings = slice->wait_config().doorbell->rings.load();
   });
   EXPECT_EQ(world.leftovers(), "");
 }

@@ -50,7 +50,9 @@ struct FreeAligned {
 // The slices' memory of every node of a layout.
 class Nodes {
  public:
-  Nodes(const patterns::Layout& layout, std::size_t area_bytes) : layout_(layout) {
+  Nodes(const patterns::Layout& layout, std::size_t area_bytes,
+        shm::WaitPolicy policy = shm::WaitPolicy::yield)
+      : layout_(layout), policy_(policy) {
     for (int node = 0; node < layout.nodes(); ++node) {
       shm::SliceShape shape{.local_size = static_cast<int>(layout.ranks_of[node].size()),
                             .area_bytes = area_bytes,
@@ -64,7 +66,7 @@ class Nodes {
   std::unique_ptr<shm::Slice> slice(host::Host& host, int rank, const std::vector<int>& process_ids) const {
     const int node = layout_.node_of[rank];
     const shm::WaitConfig wait{
-        .policy = shm::WaitPolicy::yield,
+        .policy = policy_,
         .progress = {[](void* host) { static_cast<host::Host*>(host)->progress(); }, &host}};
     return std::make_unique<shm::Slice>(memory_[node].get(), shapes_[node], layout_.local_rank_of[rank], wait,
                                         process_ids.data());
@@ -72,6 +74,7 @@ class Nodes {
 
  private:
   const patterns::Layout& layout_;
+  shm::WaitPolicy policy_;
   std::vector<shm::SliceShape> shapes_;
   std::vector<std::unique_ptr<char, FreeAligned>> memory_;
 };
@@ -97,7 +100,9 @@ struct Ranks {
   fake_host::Options host{};
   patterns::Layout layout{};  // empty: no slices
   std::size_t area_bytes = 4096;
-  std::size_t refused = 0;  // of whose memory the kernel copies nothing: a node's first ranks, so many
+  shm::WaitPolicy policy = shm::WaitPolicy::yield;
+  std::uint32_t* rings = nullptr;  // where to say how often the first node's ranks have woken each other
+  std::size_t refused = 0;         // of whose memory the kernel copies nothing: a node's first ranks, so many
 };
 
 inline Ranks on(const patterns::Layout& layout, const fake_host::Options& host = {},

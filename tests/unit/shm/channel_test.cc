@@ -120,7 +120,7 @@ void mixed_calls(Slice& slice, std::uint32_t calls) {
 }
 
 TEST_P(Channels, mixed_calls_in_threads) {
-  for (const WaitPolicy policy : {WaitPolicy::yield, WaitPolicy::futex}) {
+  for (const WaitPolicy policy : {WaitPolicy::yield, WaitPolicy::futex, WaitPolicy::sleep}) {
     run_threads(shape_, {.policy = policy}, [](Slice& slice) { mixed_calls(slice, 400); });
   }
 }

@@ -27,6 +27,7 @@ class Tree {
   }
   std::uint32_t millicores() const { return cpu_quota(root_).millicores; }
   std::uint64_t group() const { return cpu_quota(root_).group; }
+  std::uint64_t session() const { return session_group(root_); }
 
  private:
   std::string root_;
@@ -91,6 +92,27 @@ TEST(CpuQuota, a_mount_that_shows_a_part_only) {
   EXPECT_EQ(tree.millicores(), 500U);
 }
 
+TEST(SessionGroup, is_one_where_sessions_are_scheduled_and_no_control_group_is) {
+  const Tree tree;
+  EXPECT_EQ(tree.session(), 0U);
+  tree.write("/proc/self/autogroup", "/autogroup-26348 nice 0\n");
+  tree.write("/proc/self/cgroup", "5:cpuset:/other\n0::/\n");
+  EXPECT_EQ(tree.session(), 0U);
+  tree.write("/proc/sys/kernel/sched_autogroup_enabled", "0\n");
+  EXPECT_EQ(tree.session(), 0U);
+  tree.write("/proc/sys/kernel/sched_autogroup_enabled", "1\n");
+  EXPECT_EQ(tree.session(), 26348U);
+  // A control group says when its processes run where it is one of the CPU controller's.
+  tree.write("/proc/self/cgroup", "0::/job\n");
+  EXPECT_EQ(tree.session(), 26348U);
+  tree.write("/sys/fs/cgroup/cgroup.subtree_control", "memory cpu\n");
+  EXPECT_EQ(tree.session(), 0U);
+  tree.write("/proc/self/cgroup", "4:cpu,cpuacct:/\n0::/job\n");
+  EXPECT_EQ(tree.session(), 26348U);
+  tree.write("/proc/self/cgroup", "4:cpu,cpuacct:/job\n0::/\n");
+  EXPECT_EQ(tree.session(), 0U);
+}
+
 TEST(Affinity, holds_at_least_one_core) {
   EXPECT_GE(count(own_affinity()), 1);
   CoreMask mask{};
@@ -113,11 +135,22 @@ TEST(CoreShares, nodes_of_one_set_share_its_cores) {
   EXPECT_EQ(shares[0].nodes, 2);
   EXPECT_EQ(shares[4].of_all, 2);
   EXPECT_EQ(shares[4].nodes, 1);
+  EXPECT_FALSE(shares[0].has_groups);
   // One rank more than cores; the larger node has more of them.
   const std::vector<CoreShare> more = core_shares({one, one, one, one, one}, {0, 0, 0, 0, 1});
   EXPECT_TRUE(more[0].is_crowded && more[4].is_crowded);
   EXPECT_EQ(more[0].cores, 3);
   EXPECT_EQ(more[4].cores, 1);
+}
+
+TEST(CoreShares, ranks_of_one_set_are_in_one_group_or_in_several) {
+  const NodeCores one{.usable = 2, .in_set = 2, .set = 1, .group = 7};
+  const NodeCores another{.usable = 2, .in_set = 2, .set = 1, .group = 8};
+  const NodeCores elsewhere{.usable = 2, .in_set = 2, .set = 2, .group = 9};
+  EXPECT_FALSE(core_shares({one, one, elsewhere}, {0, 0, 1})[0].has_groups);
+  const std::vector<CoreShare> shares = core_shares({one, elsewhere, another}, {0, 1, 2});
+  EXPECT_TRUE(shares[0].has_groups && shares[2].has_groups);
+  EXPECT_FALSE(shares[1].has_groups);
 }
 
 TEST(CoreShares, quotas_add_up_to_the_set_at_most) {

@@ -348,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(Yield, Fused,
 INSTANTIATE_TEST_SUITE_P(Policies, Fused,
                          ::testing::Combine(::testing::Values(2, 3),
                                             ::testing::Values(WaitPolicy::spin, WaitPolicy::pause,
-                                                              WaitPolicy::futex)),
+                                                              WaitPolicy::futex, WaitPolicy::sleep)),
                          case_name);
 
 TEST(FusedRunAhead, the_first_rank_of_a_scan_is_at_least_256_calls_ahead) {
@@ -390,10 +390,26 @@ TEST(FusedSizes, every_length_around_the_lines) {
   });
 }
 
+// Where all wait for all the last one rings, once for all of them. What is left are rings for room.
+TEST(FusedSleep, one_ring_a_call_wakes_all) {
+  constexpr std::uint32_t calls = 200;
+  std::atomic<std::uint32_t> rings = 0;
+  run_threads({.local_size = 5}, {.policy = WaitPolicy::sleep}, [&](Slice& slice) {
+    Caller caller{slice};
+    for (std::uint32_t call = 0; call < calls; ++call) {
+      slice.barrier();
+      caller.allreduce(call, 1, false);
+    }
+    if (slice.local_rank() == 0) rings = slice.wait_config().doorbell->rings.load();
+  });
+  EXPECT_GT(rings.load(), 0U) << "nobody ever slept";
+  EXPECT_LE(rings.load(), 2 * calls + calls / 2);
+}
+
 // A wait makes the host progress: rank 0 in Isend, Barrier must serve rank 1 in Recv, Barrier.
 TEST(FusedProgress, a_waiting_rank_calls_the_hook) {
   for (const WaitPolicy policy :
-       {WaitPolicy::spin, WaitPolicy::pause, WaitPolicy::yield, WaitPolicy::futex}) {
+       {WaitPolicy::spin, WaitPolicy::pause, WaitPolicy::yield, WaitPolicy::futex, WaitPolicy::sleep}) {
     std::atomic<int> calls = 0;
     const ProgressHook hook = {[](void* counter) { static_cast<std::atomic<int>*>(counter)->fetch_add(1); },
                                &calls};

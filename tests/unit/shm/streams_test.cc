@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Yield, Streams,
 INSTANTIATE_TEST_SUITE_P(Policies, Streams,
                          ::testing::Combine(::testing::Values(2, 3),
                                             ::testing::Values(WaitPolicy::spin, WaitPolicy::pause,
-                                                              WaitPolicy::futex)),
+                                                              WaitPolicy::futex, WaitPolicy::sleep)),
                          case_name);
 
 SliceShape shape_of(int ranks) {
@@ -296,7 +296,7 @@ TEST(StreamsAlone, a_late_rank_holds_up_nobody_else) {
 // Both who waits and who moves on and on makes the host progress.
 TEST(StreamsAlone, ranks_call_the_hook) {
   for (const WaitPolicy policy :
-       {WaitPolicy::spin, WaitPolicy::pause, WaitPolicy::yield, WaitPolicy::futex}) {
+       {WaitPolicy::spin, WaitPolicy::pause, WaitPolicy::yield, WaitPolicy::futex, WaitPolicy::sleep}) {
     struct Calls {
       std::atomic<int> all = 0, late = 0;
     } calls;

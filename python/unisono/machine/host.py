@@ -16,6 +16,8 @@ _SHARED_MEMORY = Path("/dev/shm")
 _SESSION_GROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
+_GROUPS_NAMESPACE = Path("/proc/self/ns/cgroup")
+_FIRST_GROUPS_NAMESPACE = "cgroup:[4026531835]"  # the kernel's PROC_CGROUP_INIT_INO
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _check_single_copy() -> Check:
 
 
 def _check_turns() -> Check:
-    """MPICH and Intel MPI start each rank in a session of its own. Where the kernel groups by session, it
+    """MPICH starts each rank in a session of its own. Where the kernel groups by session, it
     schedules ranks that share cores not with each other but group by group. On some kernels groups of several
     threads then get hardly any turn."""
     name = "turns on shared cores"
@@ -125,7 +127,7 @@ def _check_turns() -> Check:
     return Check(
         name,
         False,
-        "the kernel schedules session by session, and MPICH and Intel MPI give each rank its own: where ranks of several threads "
+        "the kernel schedules session by session, and MPICH gives each rank its own: where ranks of several threads "
         "share cores, some may wait for seconds (seen on Linux 6.18); `sysctl kernel.sched_autogroup_enabled=0` (as root) ends it",
     )
 
@@ -133,7 +135,7 @@ def _check_turns() -> Check:
 def are_sessions_grouped() -> bool:
     """Whether processes started here are scheduled by session: where that is on, those in no CPU control group are."""
     own = _text_of(_OWN_GROUPS)
-    if _text_of(_SESSION_GROUPS).strip() != "1" or not own:
+    if _text_of(_SESSION_GROUPS).strip() != "1" or not own or not _sees_all_groups():
         return False
     path_of: dict[str, str] = {}  # by controller; the unified hierarchy's stands under ""
     for line in own.splitlines():
@@ -143,6 +145,14 @@ def are_sessions_grouped() -> bool:
         return path_of["cpu"] == "/"
     divided = _text_of(_CONTROL_GROUPS / "cgroup.subtree_control").split()
     return path_of.get("", "/") == "/" or "cpu" not in divided
+
+
+def _sees_all_groups() -> bool:
+    """A container may have a namespace of its own, whose root is some group of the machine's: most are in one."""
+    try:
+        return _GROUPS_NAMESPACE.readlink().name == _FIRST_GROUPS_NAMESPACE
+    except OSError:
+        return True
 
 
 def _text_of(file: Path) -> str:

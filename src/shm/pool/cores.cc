@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -86,8 +87,19 @@ std::uint32_t quota_of(const std::string& directory, bool is_version_2) {
   return static_cast<std::uint32_t>(std::clamp(1000 * microseconds / period, 1.0, 1e9));
 }
 
-// Does a control group say when this process runs?
+// Are paths of control groups those of the machine? A container may have a namespace of its own, whose root
+// is some group of the machine's.
+bool sees_all_groups(const std::string& root) {
+  constexpr std::string_view first_namespace = "cgroup:[4026531835]";  // the kernel's PROC_CGROUP_INIT_INO
+  std::array<char, 64> name{};
+  const ssize_t length = readlink((root + "/proc/self/ns/cgroup").c_str(), name.data(), name.size());
+  return length < 0 || std::string_view(name.data(), static_cast<std::size_t>(length)) == first_namespace;
+}
+
+// Does a control group say when this process runs? Where that cannot be seen one does: most containers are in
+// one.
 bool is_in_cpu_group(const std::string& root) {
+  if (!sees_all_groups(root)) return true;
   const std::string of_version_1 = own_path(root, false);
   if (!of_version_1.empty()) return of_version_1 != "/";
   const std::string of_version_2 = own_path(root, true);

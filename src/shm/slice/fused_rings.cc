@@ -57,8 +57,8 @@ void Slice::State::post_silently(const void* data, std::size_t bytes, std::uint6
 
 // Nobody comes to a row again before all have left it, so each lap adds as many as there are ranks, or none.
 void Slice::State::ring_if_last(const WaitConfig& wait) {
-  const auto ranks = static_cast<std::uint32_t>(size);
-  const std::uint32_t before = bells.arrivals[position & ring_mask].fetch_add(1, std::memory_order_acq_rel);
+  const auto ranks = static_cast<std::uint64_t>(size);
+  const std::uint64_t before = bells.arrivals[position & ring_mask].fetch_add(1, std::memory_order_acq_rel);
   if (before % ranks == ranks - 1) shm::ring(wait.doorbell);
 }
 

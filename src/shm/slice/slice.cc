@@ -42,7 +42,7 @@ SliceLayout::SliceLayout(const SliceShape& shape) {
   const auto ranks = static_cast<std::size_t>(shape.local_size);
   doorbell = 0;
   arrivals = doorbell + sizeof(Doorbell);
-  consumed = rounded_up(arrivals + shape.ring_lines * sizeof(std::atomic<std::uint32_t>), cache_line_bytes);
+  consumed = rounded_up(arrivals + shape.ring_lines * sizeof(std::atomic<std::uint64_t>), cache_line_bytes);
   hints = consumed + ranks * sizeof(Counter);
   flags = hints + ranks * sizeof(TransferHints);
   exposures = flags + channel_count * ranks * sizeof(Counter);
@@ -109,7 +109,7 @@ Slice::State::State(void* shared_memory, const SliceShape& shape, int local_rank
   auto* base = static_cast<char*>(shared_memory);
   memory = base;
   bells.doorbell = reinterpret_cast<Doorbell*>(base + layout.doorbell);
-  bells.arrivals = reinterpret_cast<std::atomic<std::uint32_t>*>(base + layout.arrivals);
+  bells.arrivals = reinterpret_cast<std::atomic<std::uint64_t>*>(base + layout.arrivals);
   consumed = reinterpret_cast<Counter*>(base + layout.consumed);
   transfers.hints = reinterpret_cast<TransferHints*>(base + layout.hints);
   ring = reinterpret_cast<Line*>(base + layout.rings);

@@ -321,7 +321,7 @@ struct Slice::State {
   struct Bells {
     Doorbell* doorbell = nullptr;
     // [row]: ranks that have begun with operations there, of all laps.
-    std::atomic<std::uint32_t>* arrivals = nullptr;
+    std::atomic<std::uint64_t>* arrivals = nullptr;
   };
   Bells bells;
 };

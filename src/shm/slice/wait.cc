@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstddef>
 
@@ -36,9 +37,13 @@ constexpr std::uint32_t yields_per_progress = 8;
 constexpr std::uint64_t sleep_after_ns = 50'000;
 constexpr std::uint64_t shortest_sleep_ns = 50'000;
 constexpr std::uint64_t longest_sleep_ns = 1'000'000;
-// Policy sleep: most waits end by a ring, and a sleep that ends by itself costs two switches for nothing.
-// 64 ranks on 2 cores take some hundred microseconds for a call.
-constexpr std::uint64_t sleep_at_once_ns = longest_sleep_ns;
+// A sleep that ends by itself costs two switches and the looks at the host. With many ranks these are felt,
+// so the first sleeps are as long as there are sleepers.
+constexpr std::uint64_t sleep_per_sleeper_ns = 25'000;
+// Looks at the host behind such a sleep, from the last one on in which it had something to do. Then a look
+// takes longer than those in which it has not: 0.1 us as a rule.
+constexpr int idle_looks = 16, most_looks = 1000;
+constexpr std::uint64_t work_ns = 300;
 // A look at the peers asks the kernel of each.
 constexpr std::uint64_t first_look_at_peers_ns = 300'000'000;
 constexpr std::uint64_t peers_interval_ns = 500'000'000;
@@ -51,9 +56,11 @@ timespec to_timespec(std::uint64_t ns) {
 }
 
 // Until a ring that means `own`, for so long at most; not at all where it has rung since `token` was read.
-void sleep_on(Doorbell* doorbell, std::uint32_t token, std::uint64_t longest_ns, Sleepers own) {
+// Did it ring?
+bool sleep_on(Doorbell* doorbell, std::uint32_t token, std::uint64_t longest_ns, Sleepers own) {
   const timespec until = to_timespec(now_ns() + longest_ns);
-  syscall(SYS_futex, &doorbell->rings, FUTEX_WAIT_BITSET, token, &until, nullptr, own);
+  return syscall(SYS_futex, &doorbell->rings, FUTEX_WAIT_BITSET, token, &until, nullptr, own) == 0 ||
+         errno != ETIMEDOUT;
 }
 
 }  // namespace
@@ -119,7 +126,6 @@ void Backoff::step() {
       } else {
         is_long_ = true;
         started_ns_ = now_ns();
-        sleep_ns_ = sleep_at_once_ns;
         make_progress();
         announce();
       }
@@ -160,7 +166,6 @@ void Backoff::give_core_away() {
   if (config_.policy != WaitPolicy::futex || config_.doorbell == nullptr) return;
   const std::uint64_t now = now_ns();
   if (now - started_ns_ < sleep_after_ns) return;
-  sleep_ns_ = shortest_sleep_ns;
   announce();
 }
 
@@ -169,14 +174,43 @@ void Backoff::announce() {
   config_.doorbell->sleepers.fetch_add(1, std::memory_order_acq_rel);
   is_announced_ = true;
   token_ = config_.doorbell->rings.load(std::memory_order_acquire);
+  sleep_ns_ = first_sleep_ns();
+}
+
+std::uint64_t Backoff::first_sleep_ns() const {
+  const std::uint64_t sleepers = config_.doorbell->sleepers.load(std::memory_order_relaxed);
+  return std::clamp(sleepers * sleep_per_sleeper_ns, shortest_sleep_ns, longest_sleep_ns);
 }
 
 void Backoff::sleep_for_a_ring() {
-  sleep_on(config_.doorbell, token_, sleep_ns_, config_.own);
-  sleep_ns_ = std::min(2 * sleep_ns_, longest_sleep_ns);
-  make_progress();
+  if (sleep_on(config_.doorbell, token_, sleep_ns_, config_.own)) {
+    make_progress();
+  } else {
+    sleep_ns_ = makes_host_move() ? first_sleep_ns() : std::min(2 * sleep_ns_, longest_sleep_ns);
+  }
   look_at_peers(now_ns());
   token_ = config_.doorbell->rings.load(std::memory_order_acquire);
+}
+
+// Did the host have something to do? The first look finds cold caches, and says nothing.
+bool Backoff::makes_host_move() const {
+  if (config_.progress.call == nullptr) return false;
+  make_progress();
+  bool has_moved = false;
+  std::uint64_t least_ns = ~std::uint64_t{0};
+  for (int looks = 0, all_looks = 0; looks < idle_looks && all_looks < most_looks; ++looks, ++all_looks) {
+    const std::uint64_t began_ns = now_ns();
+    make_progress();
+    const std::uint64_t taken_ns = now_ns() - began_ns;
+    least_ns = std::min(least_ns, taken_ns);
+    if (taken_ns > 2 * least_ns + work_ns) {
+      has_moved = true;
+      looks = 0;
+    }
+    if (config_.doorbell->rings.load(std::memory_order_relaxed) != token_) break;
+    sched_yield();
+  }
+  return has_moved;
 }
 
 std::uint64_t Backoff::waited_ns() const {

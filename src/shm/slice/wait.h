@@ -81,7 +81,9 @@ struct WaitConfig {
 // One wait: `Backoff backoff(config); while (!ready()) backoff.step();`. With the policies spin and pause the
 // first steps cost nothing but a pause. Then the clock is looked at, and progress is made after about 2 us
 // and then every few us. Policy yield gives the core away at every step and makes progress every few steps.
-// Policy futex sleeps briefly once a wait is long; its sleeps are bounded, so that progress goes on.
+// Policy futex sleeps briefly once a wait is long; its sleeps are bounded, so that progress goes on. Where a
+// sleep has ended by itself the host is asked as long as it has something to do. What the program has begun
+// may need many answers of this rank: passive targets, synchronous sends.
 // Policy sleep does so at once: where the kernel schedules ranks in groups of their own, who yields gives the
 // core to its own group alone, which is itself.
 class Backoff {
@@ -100,6 +102,8 @@ class Backoff {
   void give_core_away();
   void announce();
   void sleep_for_a_ring();
+  bool makes_host_move() const;
+  std::uint64_t first_sleep_ns() const;
   void make_progress() const {
     if (config_.progress.call != nullptr) config_.progress.call(config_.progress.argument);
   }

@@ -25,6 +25,12 @@ class Tree {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
+  void link(const std::string& path, const std::string& to) const {
+    const std::filesystem::path file = root_ + path;
+    std::filesystem::create_directories(file.parent_path());
+    std::filesystem::remove(file);
+    std::filesystem::create_symlink(to, file);
+  }
   std::uint32_t millicores() const { return cpu_quota(root_).millicores; }
   std::uint64_t group() const { return cpu_quota(root_).group; }
   std::uint64_t session() const { return session_group(root_); }
@@ -101,6 +107,11 @@ TEST(SessionGroup, is_one_where_sessions_are_scheduled_and_no_control_group_is) 
   tree.write("/proc/sys/kernel/sched_autogroup_enabled", "0\n");
   EXPECT_EQ(tree.session(), 0U);
   tree.write("/proc/sys/kernel/sched_autogroup_enabled", "1\n");
+  EXPECT_EQ(tree.session(), 26348U);
+  // In a namespace of its own a container sees its control group as the root.
+  tree.link("/proc/self/ns/cgroup", "cgroup:[4026532000]");
+  EXPECT_EQ(tree.session(), 0U);
+  tree.link("/proc/self/ns/cgroup", "cgroup:[4026531835]");
   EXPECT_EQ(tree.session(), 26348U);
   // A control group says when its processes run where it is one of the CPU controller's.
   tree.write("/proc/self/cgroup", "0::/job\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank counts: 1 to 9 and 16.
+#include <sys/resource.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/clock.h"
 #include "ranks.h"
 
 namespace unisono::shm {
@@ -422,6 +424,39 @@ TEST(FusedProgress, a_waiting_rank_calls_the_hook) {
     });
     EXPECT_GE(calls.load(), 3) << name(policy);
   }
+}
+
+// What the program has begun may need many answers of a rank that sleeps. As long as the host has something
+// to do it is asked again, without a sleep in between.
+TEST(FusedProgress, a_host_with_work_is_not_slept_beside) {
+  constexpr int answers = 400;
+  std::atomic<int> calls = 0;
+  const ProgressHook hook = {[](void* counter) {
+                               auto* calls = static_cast<std::atomic<int>*>(counter);
+                               // Every second look finds something.
+                               const std::uint64_t end =
+                                   now_ns() + (calls->fetch_add(1) % 2 == 0 ? 0 : 20'000);
+                               while (now_ns() < end) {
+                               }
+                             },
+                             &calls};
+  long sleeps = 0;
+  run_threads({.local_size = 2}, {.policy = WaitPolicy::sleep, .progress = hook}, [&](Slice& slice) {
+    if (slice.local_rank() == 1) {
+      while (calls.load() < answers) sched_yield();
+      slice.barrier();
+      return;
+    }
+    const auto switches = [] {
+      rusage usage{};
+      getrusage(RUSAGE_THREAD, &usage);
+      return usage.ru_nvcsw;
+    };
+    const long before = switches();
+    slice.barrier();
+    sleeps = switches() - before;
+  });
+  EXPECT_LT(sleeps, answers / 4);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ SUBJECTS = {
     "JSON": r"src/base/json_text",
 }
 ASKED_WRONG = {"UsageError", "BadParameter", "TextError"}
-ERRORS = {*ASKED_WRONG, "UnisonoError", "NotFoundError", "NotExecutableError", "JobError"}
+ERRORS = {*ASKED_WRONG, "UnisonoError", "FileError", "NotFoundError", "NotExecutableError", "JobError"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def compiled_messages(root: Path) -> Iterator[Message]:
         file = path.relative_to(root).as_posix()
         if path.suffix not in {".c", ".cc", ".h"} or NO_MESSAGES.match(file):
             continue
-        for line, text in compiled_texts(path.read_text()):
+        for line, text in compiled_texts(without_lists(path.read_text())):
             if is_message(text):
                 yield Message(file, line, text, subject(file) is not None)
 
@@ -90,6 +90,19 @@ def is_message(text: str) -> bool:
         and not (is_sentence or is_usage)
         and any(piece.strip().count(" ") >= 2 for piece in text.split(FILLED_IN))
     )
+
+
+WORDS = re.compile(r'\bconstexpr std::string_view \w+ =((?:\s*"[A-Za-z0-9 -]*")+);')
+
+
+def without_lists(source: str) -> str:
+    """Without constants of words in the order of the alphabet: they list options of launchers."""
+
+    def blank(constant: re.Match[str]) -> str:
+        words = re.sub(r'"\s*"|"', "", constant[1]).split()
+        return "\n" * constant[0].count("\n") + ";" if words == sorted(words) else constant[0]
+
+    return WORDS.sub(blank, source)
 
 
 def compiled_texts(source: str) -> Iterator[tuple[int, str]]:
@@ -210,7 +223,7 @@ HEAD = """# Messages about what was asked
 
 These messages say themselves what to write instead; [troubleshooting](../troubleshooting.md) explains all others.
 What is filled in is `...`.
-A command that prints one of them ends with status 2, or 1 where a file is at fault.
+A command that prints one of them ends with status 2; `unisono table check`, which looks for them, with 1.
 A job goes on without the option, rule or file that the message names.
 """
 

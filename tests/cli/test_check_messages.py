@@ -38,6 +38,7 @@ def test_each_message_stands_on_a_page() -> None:
             'void f(void) {\n  unisono_say("%s: the moon is "\n              "too near", name);\n}\n',
         ),
         ("src/shm/a.cc", 'const char* f() {\n  return "the moon is away";\n}\n'),
+        ("src/shm/a.cc", 'constexpr std::string_view why = "the moon is away";\n'),
         ("python/unisono/a.py", 'raise UnisonoError(f"{name}: the moon is away")\n'),
         ("python/unisono/a.py", 'raise UnisonoError("the moon is away" if x else "it")\n'),
         ("python/unisono/a.py", 'printing.echo(f"unisono: the moon is {distance} away", err=True)\n'),
@@ -60,6 +61,7 @@ def test_a_new_message_is_missed(tmp_path: Path, name: str, text: str) -> None:
         ("src/base/a.cc", 'const char* help = "The moon is a thing of which the help tells.";\n'),
         ("src/algorithms/a.cc", 'const char* why = "the moon is away";\n'),
         ("src/runtime/a.cc", '#include "the moon is/away.h"\n'),
+        ("src/launch/a.cc", 'constexpr std::string_view names = "f host "\n    "machine-file";\n'),
         ("python/unisono/a.py", '"""The moon is away."""\nprint("the moon is away")\n'),
     ],
 )

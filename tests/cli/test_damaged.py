@@ -107,7 +107,7 @@ def test_a_damaged_report_is_a_message(stage: Stage, change: Any) -> None:
     for words in (["report", file], ["explain", file], ["report", file, "--html", "p.html"]):
         answer = stage.unisono(*words)
         assert "Traceback" not in answer.stderr, answer.stderr
-        assert answer.returncode == 1 and "unisono: " in answer.stderr, (words, answer)
+        assert answer.returncode == 2 and "unisono: " in answer.stderr, (words, answer)
 
 
 def test_names_do_not_steer_the_terminal(stage: Stage) -> None:
@@ -126,7 +126,7 @@ def test_names_do_not_steer_the_terminal(stage: Stage) -> None:
         assert not set(answer.stdout) & {"\x1b", "\x07", "\x9b", "\u202e"}, answer.stdout
     for missing in ("no\x1b[2Jsuch", "\x9bnone"):
         answer = stage.unisono("report", missing)
-        assert answer.returncode == 1 and "\x1b" not in answer.stderr and "\x9b" not in answer.stderr
+        assert answer.returncode == 2 and "\x1b" not in answer.stderr and "\x9b" not in answer.stderr
 
 
 def test_long_reasons_are_shown_whole(stage: Stage) -> None:

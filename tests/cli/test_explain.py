@@ -303,7 +303,7 @@ def test_too_few_calls_to_learn(explain: Explain) -> None:
 @pytest.mark.parametrize("words", [[], ["--json"], ["bcast"], ["bcast", "8", "--region", "solve"]])
 def test_a_damaged_report(explain: Explain, words: list[str]) -> None:
     (explain.stage.work / "r.json").write_text('{"schema": "unisono-report", "version": 1}')
-    assert "the report is damaged: it has no field" in explain.run("r.json", *words, status=1)
+    assert "the report is damaged: it has no field" in explain.run("r.json", *words, status=2)
 
 
 def test_a_table(explain: Explain) -> None:
@@ -324,13 +324,13 @@ def test_a_table(explain: Explain) -> None:
         (["allreduce", "frob"], 2, "'frob' is no size; write 4096, 64K or 1MiB"),
         (["allreduce", "8", "9"], 2, "'9' means nothing here"),
         (["allreduce", "8", "--layout", "4y4"], 2, "write 4x8"),
-        (["nowhere.json"], 1, "cannot read nowhere.json"),
-        (["letter.json"], 1, "letter.json is neither a report nor a table: it is no JSON: line 1 of it"),
+        (["nowhere.json"], 2, "cannot read nowhere.json"),
+        (["letter.json"], 2, "letter.json is neither a report nor a table: it is no JSON: line 1 of it"),
         (["allreduce", "--table", "missing.json"], 2, "missing.json cannot be read"),
         (["allreduce", "--layout", "1000000x1000"], 2, "is too large: a layout has at most 1048576 ranks"),
         (["t.json", "--layout", "4x4"], 2, "--layout asks about a layout"),
         (["t.json", "frob"], 2, "frob"),
-        (["x.json"], 1, "x.json is neither a report nor a table"),
+        (["x.json"], 2, "x.json is neither a report nor a table"),
         (["report.json", "scan"], 1, "report.json has no calls of scan"),
     ],
 )

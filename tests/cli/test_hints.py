@@ -60,7 +60,7 @@ def test_what_was_meant(stage: Stage, built: dict[str, str], words: list[str], m
 def test_options_of_the_launcher_in_front_of_it(stage: Stage, words: str, meant: str) -> None:
     answer = stage.unisono(*words.split())
     assert answer.returncode == 2
-    assert answer.stderr.endswith(f" belongs behind it:\n  {meant}\n")
+    assert answer.stderr.endswith(f"; if it is the launcher's, it belongs behind it:\n  {meant}\n")
 
 
 @needs_build

@@ -474,7 +474,7 @@ class TestCommand:
         if content is not None:
             file.write_text(content)
         status, output = unisono("report", str(file), "--html", str(tmp_path / "page.html"))
-        assert status == 1 and says in output
+        assert status == 2 and says in output
         assert not (tmp_path / "page.html").exists()
 
     @pytest.mark.parametrize(

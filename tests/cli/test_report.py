@@ -285,7 +285,7 @@ class TestCommand:
         if content is not None:
             (stage.work / "r.json").write_text(content)
         answer = stage.unisono("report", "r.json")
-        assert answer.returncode == 1
+        assert answer.returncode == 2
         assert says in answer.stderr
         assert "Traceback" not in answer.stderr
 

@@ -18,7 +18,7 @@ from unisono.commands.given import require_algorithms
 from unisono.commands.listing import algorithms_of
 from unisono.commands.values import collected, graph_option, json_option
 from unisono.common import files, operations, places, printing, schemas, units
-from unisono.common.errors import UnisonoError, UsageError
+from unisono.common.errors import FileError, UnisonoError, UsageError
 from unisono.machine import catalogue
 from unisono.reporting import explanation, recorded, report
 from unisono.tables import decision_table, kept
@@ -184,7 +184,7 @@ def _answer(asked: Asked, operation: str, form: str | None, size: int) -> None:
     """What a run would do."""
     require_algorithms(asked.forced(operation))
     if asked.names:
-        decision_table.require(asked.names, UsageError)  # a job would do without a table that is none
+        decision_table.require(asked.names)  # a job would do without a table that is none
     asked, learned_under = _with_mpi(asked)
     found = explanation.ask(asked.question(operation, form, size))
     if asked.as_json:
@@ -237,7 +237,7 @@ def _schema_of(file: Path) -> str:
     read = files.read_json(file, "is neither a report nor a table")
     schema = read.get("schema") if isinstance(read, dict) else None
     if schema not in (schemas.TABLE, schemas.REPORT):
-        raise UnisonoError(f"{file} is neither a report nor a table of Unisono: its 'schema' says {schema!r}")
+        raise FileError(f"{file} is neither a report nor a table of Unisono: its 'schema' says {schema!r}")
     return str(schema)
 
 

@@ -105,7 +105,7 @@ def _belongs_behind(option: str, command: str, before: list[str], rest: list[str
         rest.remove(launcher)
     meant = shlex.join([*before, "--", launcher or "mpirun", *(word for word in rest if word != "--")])
     return UsageError(
-        f"{option} is no option of `{command}`; one of the launcher belongs behind it:\n  {command} {meant}"
+        f"{option} is no option of `{command}`; if it is the launcher's, it belongs behind it:\n  {command} {meant}"
     )
 
 

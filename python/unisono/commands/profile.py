@@ -124,7 +124,7 @@ def _run(run: list[str], settings: dict[str, str], file: Path, as_json: bool) ->
         _show(file, as_json)
     except UnisonoError as error:
         error.show()
-        return status or error.exit_code
+        return status or UnisonoError.exit_code  # nobody has named the file
     return status
 
 

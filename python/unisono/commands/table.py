@@ -13,7 +13,6 @@ from unisono.commands.hints import HintingGroup
 from unisono.commands.listing import algorithms_of
 from unisono.commands.values import json_option
 from unisono.common import files, printing, schemas
-from unisono.common.errors import UsageError
 from unisono.common.shown import shown_json
 from unisono.tables import decision_table
 
@@ -95,7 +94,7 @@ def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
 
     Ends with status 0 where they decide alike, 1 where they differ, 2 where a file is no table.
     """
-    one, other = decision_table.require((first, second), UsageError)
+    one, other = decision_table.require((first, second))
     found = list(decision_table.differences(one, other))
     if as_json:
         printing.print_json([{"calls": d.calls, "first": d.first, "second": d.second} for d in found])
@@ -130,7 +129,7 @@ def diff(ctx: click.Context, first: str, second: str, as_json: bool) -> None:
 def merge(names: tuple[str, ...], output: Path | None) -> None:
     """Make one table of several: of rules for the same calls the first file's stays.
 
-    Disabled rules are left out with a warning; where a file is no table nothing is written, with status 1.
+    Disabled rules are left out with a warning; where a file is no table nothing is written, with status 2.
     """
     if output is not None:
         files.require_own(output, schemas.TABLE)

@@ -43,6 +43,12 @@ class UsageError(UnisonoError):
     exit_code = 2
 
 
+class FileError(UnisonoError):
+    """A file that the command line names cannot be read, is of another kind, or is damaged."""
+
+    exit_code = 2
+
+
 class NotExecutableError(UnisonoError):
     """The command is there and cannot be started; the status is the shell's for that."""
 

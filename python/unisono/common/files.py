@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from unisono.common import json_text
-from unisono.common.errors import UnisonoError, UsageError
+from unisono.common.errors import FileError, UnisonoError, UsageError
 
 MOST_BYTES = 64 << 20
 _PIECE_BYTES = 1 << 20
@@ -115,9 +115,9 @@ def read_text(file: Path, most: int = MOST_BYTES) -> str:
     try:
         return read_bytes(file, most).decode("utf-8")
     except OSError as error:
-        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
+        raise FileError(f"cannot read {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UnisonoError(f"cannot read {file}: it is no text") from error
+        raise FileError(f"cannot read {file}: it is no text") from error
 
 
 def read_json(file: Path, otherwise: str) -> Any:
@@ -125,11 +125,11 @@ def read_json(file: Path, otherwise: str) -> Any:
     try:
         return json_text.loads(read_bytes(file).decode("utf-8"))
     except OSError as error:
-        raise UnisonoError(f"cannot read {file}: {error.strerror}") from error
+        raise FileError(f"cannot read {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UnisonoError(f"{file} {otherwise}: it is no text") from error
+        raise FileError(f"{file} {otherwise}: it is no text") from error
     except json_text.TextError as error:
-        raise UnisonoError(f"{file} {otherwise}: it {error}") from error
+        raise FileError(f"{file} {otherwise}: it {error}") from error
 
 
 def require_own(file: Path, schema: str) -> None:

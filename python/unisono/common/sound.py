@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
-from unisono.common.errors import UnisonoError
+from unisono.common.errors import FileError
 
 _Read = TypeVar("_Read")
 
@@ -48,9 +48,9 @@ def whole(read: Callable[[], _Read], subject: str) -> _Read:
     try:
         return read()
     except KeyError as error:
-        raise UnisonoError(f"{subject} is damaged: it has no field {error}") from error
+        raise FileError(f"{subject} is damaged: it has no field {error}") from error
     except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
-        raise UnisonoError(f"{subject} is damaged: a field holds what does not belong there") from error
+        raise FileError(f"{subject} is damaged: a field holds what does not belong there") from error
 
 
 @cache

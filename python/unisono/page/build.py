@@ -16,7 +16,7 @@ from typing import Any
 
 from unisono import __version__
 from unisono.common import extras, files, units
-from unisono.common.errors import UnisonoError
+from unisono.common.errors import FileError, UnisonoError
 from unisono.common.operations import OPERATIONS
 from unisono.machine import catalogue
 from unisono.page import colours, decisions, fit, profile, shares, speedups, templates, text, timelines
@@ -78,7 +78,7 @@ def page(sources: Sequence[Source], machine: str = catalogue.STANDARD, layouts: 
     try:
         return _rendered(_values(sources, machine, layouts))
     except (KeyError, TypeError, ValueError) as error:
-        raise UnisonoError(f"what was read is damaged: {type(error).__name__} {error}") from error
+        raise FileError(f"what was read is damaged: {type(error).__name__} {error}") from error
 
 
 def _rendered(values: Mapping[str, Any]) -> str:

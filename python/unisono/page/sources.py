@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unisono.common import files, schemas
-from unisono.common.errors import UnisonoError
+from unisono.common.errors import FileError
 from unisono.measuring import bench
 from unisono.reporting import report
 from unisono.tables import decision_table
@@ -59,18 +59,18 @@ def load(file: Path, layout: str | None = None) -> Source:
     if schema == schemas.TABLE:
         (table,) = decision_table.require((str(file),))
         return Table(str(file), file.stem, table)
-    raise UnisonoError(f"{file} is not {_WHAT_FILES}: its 'schema' says {schema!r}")
+    raise FileError(f"{file} is not {_WHAT_FILES}: its 'schema' says {schema!r}")
 
 
 def _cells(file: Path, rows: list[Any], layout: str | None) -> Cells:
     try:
         cells = [bench.from_row(row) for row in rows]
     except (AttributeError, KeyError, TypeError) as error:
-        raise UnisonoError(
+        raise FileError(
             f"{file} is not {_WHAT_FILES}: its rows are no cells of `unisono bench` ({error})"
         ) from error
     if not cells:
-        raise UnisonoError(f"{file} holds no measured cell")
+        raise FileError(f"{file} holds no measured cell")
     return Cells(file.stem, cells, layout or str(cells[0].ranks))
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from unisono.common import files, printing, schemas, sound, units
-from unisono.common.errors import UnisonoError
+from unisono.common.errors import FileError
 from unisono.common.fitted_table import FittedTable
 from unisono.common.operations import called_as
 from unisono.reporting import estimates, profile, verdict
@@ -34,17 +34,17 @@ def of(report: Any, file: Path) -> dict[str, Any]:
     """The report that was read of `file`, looked at as `load` does."""
     schema = report.get("schema") if isinstance(report, dict) else None
     if isinstance(schema, str) and schema in _OTHERS:
-        raise UnisonoError(f"{file} {_OTHERS[schema].format(file=file)}")
+        raise FileError(f"{file} {_OTHERS[schema].format(file=file)}")
     if schema != schemas.REPORT:
-        raise UnisonoError(f"{file} is no report of Unisono: its 'schema' is not '{schemas.REPORT}'")
+        raise FileError(f"{file} is no report of Unisono: its 'schema' is not '{schemas.REPORT}'")
     assert isinstance(report, dict)
     if report.get("version") != VERSION:
-        raise UnisonoError(
+        raise FileError(
             f"{file} has report version {report.get('version')}, this command reads version {VERSION}; "
             "use the command of the Unisono that wrote it."
         )
     if problem := sound.problem(report, "report"):
-        raise UnisonoError(f"the report is damaged: {problem}")
+        raise FileError(f"the report is damaged: {problem}")
     return report
 
 

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from unisono import __version__
 from unisono.common import printing, schemas, tool, units
-from unisono.common.errors import UnisonoError
+from unisono.common.errors import FileError
 
 VERSION = 1
 _RANGES = ("bytes", "nodes", "ranks_per_node")
@@ -55,12 +55,12 @@ def load(files: tuple[str, ...]) -> list[DecisionTable]:
     ]
 
 
-def require(files: tuple[str, ...], error: type[UnisonoError] = UnisonoError) -> list[DecisionTable]:
-    """The tables; `error` where a file is none."""
+def require(files: tuple[str, ...]) -> list[DecisionTable]:
+    """The tables; ends the command where a file is none."""
     loaded = load(files)
     for table in loaded:
         if table.problem:
-            raise error(table.problem)
+            raise FileError(table.problem)
     return loaded
 
 

@@ -253,8 +253,8 @@ std::vector<OptionSpec> options_of_the_process() {
              &Options::log),
       choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex|sleep", "shared memory",
              "How ranks of a node wait for each other; auto: as the machine's file (option machine) says, "
-             "else pause where each rank has a core. Ranks that share cores yield, or sleep where the kernel "
-             "schedules them session by session and they are in several.",
+             "else pause where each rank has a core. Ranks that share cores yield. Where they are in several "
+             "sessions, and the kernel schedules session by session, they sleep if yields take long.",
              &Options::wait),
       choice(
           "progress", "UNISONO_PROGRESS", "thread|calls", "general",

@@ -72,7 +72,7 @@ def _render(report: dict[str, Any], console: Console) -> None:
     if report.get("waits") == "sleep" and "wait" not in report["options"]:
         printing.print_prose(
             console,
-            "ranks sleep while they wait: more of them than cores run in several sessions, which the kernel schedules apart",
+            "ranks that wait for long sleep: there are more of them than cores, in sessions that the kernel schedules apart",
         )
     if agents := agents_text(report):
         printing.print_prose(console, f"agents: {agents}")

@@ -84,8 +84,8 @@ struct WaitConfig {
 // Policy futex sleeps briefly once a wait is long; its sleeps are bounded, so that progress goes on. Where a
 // sleep has ended by itself the host is asked as long as it has something to do. What the program has begun
 // may need many answers of this rank: passive targets, synchronous sends.
-// Policy sleep does so at once: where the kernel schedules ranks in groups of their own, who yields gives the
-// core to its own group alone, which is itself.
+// Policy sleep yields for longer, and then sleeps at once in all waits of some time. It is for ranks that the
+// kernel schedules in groups of their own: who yields gives the core to its own group alone, which is itself.
 class Backoff {
  public:
   explicit Backoff(const WaitConfig& config) : config_(config) {}
@@ -100,6 +100,7 @@ class Backoff {
  private:
   void look_at_clock();
   void give_core_away();
+  void yield_or_announce();
   void announce();
   void sleep_for_a_ring();
   bool makes_host_move() const;

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "base/clock.h"
@@ -398,6 +400,8 @@ TEST(FusedSleep, one_ring_a_call_wakes_all) {
   std::atomic<std::uint32_t> rings = 0;
   run_threads({.local_size = 5}, {.policy = WaitPolicy::sleep}, [&](Slice& slice) {
     Caller caller{slice};
+    // Those who wait for long sleep at once for some time.
+    if (slice.local_rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     for (std::uint32_t call = 0; call < calls; ++call) {
       slice.barrier();
       caller.allreduce(call, 1, false);

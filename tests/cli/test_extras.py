@@ -70,7 +70,7 @@ def test_a_command_that_needs_none(stage: Stage, bare: dict[str, str], words: li
     answer = stage.unisono(*words, environment=bare)
     if words == ["report", "-"]:  # nothing was piped into it
         assert (
-            answer.returncode == 1 and "Traceback" not in answer.stderr and "pip install" not in answer.stderr
+            answer.returncode == 2 and "Traceback" not in answer.stderr and "pip install" not in answer.stderr
         )
     else:
         assert answer.returncode == 0, answer.stderr

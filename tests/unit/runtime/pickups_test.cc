@@ -23,6 +23,9 @@ class PickupsTest : public ReportedTest {
     options_.agents_job = agents_.job;
     options_.nodes = "2x1";
   }
+  // A rank that loses its core there may find that the result has come before it returns. Nobody lets the
+  // call go on behind it.
+  static bool has_ended_at_its_start(const End& end) { return end.is_ended; }
   static bool is_picked_up_in_time(Pickup* pickup) {
     const double deadline_s = now_s() + 20;
     while (!pickup->pick_up()) {
@@ -40,6 +43,7 @@ TEST_F(PickupsTest, what_was_picked_up_is_the_callers) {
   run_jobs(
       2,
       [](Job& job, FakeHost& host, int rank) {
+        int picked_up = 0;
         for (int call = 0; call < 20; ++call) {
           const bool is_long = call % 2 == 1;
           std::vector<double> in(is_long ? 1000 : 4, rank + call), out(in.size());
@@ -48,9 +52,14 @@ TEST_F(PickupsTest, what_was_picked_up_is_the_callers) {
           Call sum = sum_call(host.world(), in.data(), out.data(), in.size());
           sum.pickup = &pickup;
           ASSERT_EQ(job.start(sum, end.completion()), Outcome::done);
-          ASSERT_TRUE(is_picked_up_in_time(&pickup));
+          const bool has_ended = has_ended_at_its_start(end);
+          if (!has_ended) {
+            ASSERT_TRUE(is_picked_up_in_time(&pickup));
+            EXPECT_FALSE(end.is_ended) << "nobody has let it go on";
+            ++picked_up;
+          }
           EXPECT_EQ(out, std::vector<double>(in.size(), 2 * call + 1));
-          EXPECT_FALSE(end.is_ended) << "nobody has let it go on";
+          if (has_ended) continue;
           out.assign(out.size(), -1);
           end.wait(job);
           EXPECT_EQ(end.error, host::success);
@@ -58,6 +67,7 @@ TEST_F(PickupsTest, what_was_picked_up_is_the_callers) {
           EXPECT_FALSE(pickup.pick_up());
         }
         EXPECT_EQ(job.parts().progress.under_way(), 0);
+        EXPECT_GT(picked_up, 0);
       },
       single_);
 }
@@ -76,6 +86,7 @@ TEST_F(PickupsTest, a_call_has_ended_when_it_was_picked_up) {
         sum.pickup = &pickup;
         const double begin_s = now_s();
         ASSERT_EQ(job.start(sum, end.completion()), Outcome::done);
+        if (has_ended_at_its_start(end)) return;
         ASSERT_TRUE(is_picked_up_in_time(&pickup));
         const double took_s = now_s() - begin_s;
         std::this_thread::sleep_for(later);

@@ -48,10 +48,10 @@ def cli_page() -> str:
             ["command", ""],
             [[f"[`unisono {name}`](#unisono-{name})", line] for name, (_, line) in COMMANDS.items()],
         ),
-        "Exit status: 0; 1 where something went wrong or a proof failed; 2 where the command line makes no sense. It is 2 too "
-        "where a file that it names cannot be read, or is of another kind; `unisono table check` says so with 1. `unisono run` "
-        "ends as the job ends, with 127 or 126 where its command is not found or cannot be started; `unisono tune` and `unisono predict` end "
-        "with 130 where Ctrl-C ended them.",
+        "Exit status: 0; 1 where something went wrong or a proof failed; 2 where the command line makes no sense.\n"
+        "It is 2 too where a file that it names cannot be read, or is of another kind; `unisono table check` says so with 1.\n"
+        "`unisono run` ends as the job ends, with 127 or 126 where its command is not found or cannot be started; "
+        "`unisono tune` and `unisono predict` end with 130 where Ctrl-C ended them.",
         "`UNISONO_HOME` names the folder whose `bin/` and `lib/` hold the compiled parts. Without it they are looked for below the "
         "prefix of the installation, or in `build/release` of the source tree.",
     ]

@@ -9,6 +9,7 @@
 #include "agents/program_form.h"
 #include "agents/soft_float.h"
 #include "base/short_copy.h"
+#include "base/ticks.h"
 #include "schedule/compiled.h"
 
 namespace unisono::agents {
@@ -289,6 +290,7 @@ void ChannelWork::answer(Pending* operation, int error) {
   Answer& answer = memory_.answer(operation->number);
   answer.error = error;
   answer.carrier = carrier_number(team_->carrier_of(operation->number));
+  answer.answered = ticks();
   answer.number.store(operation->number, std::memory_order_release);
   confirm(operation);
 }

@@ -55,7 +55,8 @@ struct alignas(64) Answer {
   std::uint8_t carrier;  // what went between nodes: its number among carriers()
   alignas(8) char data[inline_bytes];
   alignas(64) Descriptor what;
-  std::int32_t root;  // a node
+  std::int32_t root;       // a node
+  std::uint64_t answered;  // when, ticks: a rank of the same machine knows them
 };
 static_assert(sizeof(Answer) == 128);
 
@@ -150,6 +151,8 @@ class RankChannel {
   int error(std::uint64_t number) const { return memory_.answer(number).error; }
   // What carried it between nodes: its number among carriers().
   int carrier(std::uint64_t number) const { return memory_.answer(number).carrier; }
+  // When, ticks. It stands in a line that nobody else of the ranks reads.
+  std::uint64_t answered(std::uint64_t number) const { return memory_.answer(number).answered; }
   const void* result(std::uint64_t number, std::size_t bytes) const { return memory_.data(number, bytes); }
   // The operation is over for this rank. One after the other, in the order of numbers.
   void take(std::uint64_t number) { taken_ = number; }

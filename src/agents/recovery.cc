@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ticks.h"
+
 namespace unisono::agents {
 namespace {
 
@@ -123,6 +125,7 @@ class Recovery {
     answer.root = gift.answer.root;
     answer.error = gift.answer.error;
     answer.carrier = gift.answer.carrier;
+    answer.answered = ticks();
     answer.number.store(gift.answer.number, std::memory_order_release);
   }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "base/types.h"
 
@@ -22,5 +24,9 @@ constexpr bool is_served(Operation operation) {
 
 // Null where agents that are there make such a call; else why not, behind "agents do not serve it: ".
 const char* why_not_served(const AskedCall& call);
+// The same as a clause behind the name of algorithm `agents`.
+inline std::string refusal(std::string_view why) {
+  return "does not serve the call: " + std::string(why);
+}
 
 }  // namespace unisono::agents

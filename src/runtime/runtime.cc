@@ -242,7 +242,7 @@ void leave_all_to_program() {
   JobParts& parts = job->parts();
   parts.progress.stop();
   const World& world = parts.world;
-  if (world.agents == nullptr || !world.agents->are_threads() || world.has_lost_peer) return;
+  if (world.agents == nullptr || world.options.agents != "thread" || world.has_lost_peer) return;
   world.host.barrier(world.comm);
   parts.gate.set_open(false);
   world.agents->leave();

@@ -262,8 +262,7 @@ int explain_decision(const std::vector<std::string>& words) {
                                                  arguments.has("reproducible"));
   const ByAgents agents = by_agents(arguments, options, question);
   if (agents.are_there)
-    question.why_no_agents =
-        agents.why_not == nullptr ? std::string() : std::string("does not serve the call: ") + agents.why_not;
+    question.why_no_agents = agents.why_not == nullptr ? std::string() : agents::refusal(agents.why_not);
   const TableRules rules(tuning::tables_from(texts, &said));
   tuning::Decider decider =
       tuning::standard_decider(options.algorithm, tuning::tables_from(texts, &warnings), &warnings);

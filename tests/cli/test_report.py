@@ -90,6 +90,16 @@ class TestTables:
             "agents: served 1,010 calls; by mpi between nodes: allreduce 1,000, bcast 3; by ucc between nodes: "
             "allreduce 7; they were started again 2 times"
         ) in " ".join(printed(example).split())
+        example["agents"] = {
+            "started_again": 0,
+            "calls": [{"operation": "bcast", "carrier": "mpi", "calls": 3}],
+            "timed": {"calls": 6, "under_way_s": 0.025, "waited_s": 0.002},
+        }
+        jsonschema.validate(example, SCHEMA)
+        assert (
+            "agents: served 3 calls; by mpi between nodes: bcast 3; timed on all ranks: 6 calls, 25 ms under way, of which "
+            "the program waited for 2 ms"
+        ) in " ".join(printed(example).split())
         example["agents"] = {"started_again": 0, "calls": []}
         assert "agents: served no call (`unisono explain` says of each why)\n" in printed(example)
 

@@ -101,6 +101,9 @@ def test_started_calls_go_by_agents(mpi: Mpi, tmp_path: Path) -> None:
     assert result.output.startswith("OK, left to wait: ") and not result.survivors, str(result)
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS
     assert said_of_agents(tmp_path / "r.json") == (0, {("mpi", name): n for name, n in OPERATIONS.items()})
+    # Of all ranks; now and then a result is there before the start has returned, and nobody waits for it.
+    timed = json.loads((tmp_path / "r.json").read_text())["agents"]["timed"]
+    assert 80 <= timed["calls"] <= 160 and timed["under_way_s"] > 0 and timed["waited_s"] >= 0, timed
 
 
 # A libucc.so.1 that computes over the allgather that it is given (tests/stand_ins/ucc.cc).

@@ -107,6 +107,12 @@ def agents_text(report: dict[str, Any]) -> str:
     for carrier, rows in by_carrier.items():
         counts = ", ".join(f"{row['operation']} {units.count_text(row['calls'])}" for row in rows)
         said.append(f"by {carrier} between nodes: {counts}")
+    if timed := agents.get("timed"):
+        under_way, waited = (units.seconds_text(timed[name]) for name in ("under_way_s", "waited_s"))
+        said.append(
+            f"timed on all ranks: {units.counted(timed['calls'], 'call')}, {under_way} under way, of which the program waited "
+            f"for {waited}"
+        )
     if again := agents["started_again"]:
         said.append(f"they were started again {again} time{'s' if again != 1 else ''}")
     return "; ".join(said)

@@ -49,4 +49,12 @@ inline bool pick_up(MPI_Request* request, runtime::Pickup* place, MPI_Status* st
   return true;
 }
 
+// The same for who asks until it is there.
+inline bool pick_up_or_wait(MPI_Request* request, runtime::Pickup* place, MPI_Status* status) {
+  if (place == nullptr) return false;
+  if (pick_up(request, place, status)) return true;
+  place->begin_wait();
+  return false;
+}
+
 }  // namespace unisono::adapter

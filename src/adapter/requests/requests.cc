@@ -117,7 +117,7 @@ int complete_some(Some some, int count, MPI_Request requests[], int* completed_c
 // Apart: nothing of it is touched where a result is picked up.
 [[gnu::noinline]] int wait_and_carry_on(MPI_Request* request, runtime::Pickup* place, MPI_Status* status) {
   if (mixed::has_own(request)) return mixed::wait(request, status);
-  const auto is_picked_up = [&] { return place != nullptr && pick_up(request, place, status); };
+  const auto is_picked_up = [&] { return pick_up_or_wait(request, place, status); };
   if (!must_carry_on() || request == nullptr) return pmpi.Wait(request, status);
   Failures failures;
   const MPI_Request before = *request;
@@ -146,7 +146,7 @@ int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     int is_over = 1;
     int error = MPI_SUCCESS;
     runtime::Pickup* place = pickup_of(before);
-    const auto is_picked_up = [&] { return place != nullptr && pick_up(&requests[i], place, &status); };
+    const auto is_picked_up = [&] { return pick_up_or_wait(&requests[i], place, &status); };
     if (errors.result() == MPI_SUCCESS) {
       error = carry_on_until([&](int* flag) { return pmpi.Test(&requests[i], flag, &status); }, is_picked_up);
     } else if (!is_picked_up()) {

@@ -33,7 +33,10 @@ class alignas(64) Pickup {
   enum class State : std::uint8_t { closed, open, at_work, picked_up };
 
   // For the next call, which nobody knows yet.
-  void reset() { state_.store(State::closed, std::memory_order_relaxed); }
+  void reset() {
+    state_.store(State::closed, std::memory_order_relaxed);
+    waited_since_.store(0, std::memory_order_relaxed);
+  }
   // The call is posted: its result is going to be `bytes` at `result`, once `answer` has this number.
   void open(const agents::Answer& answer, std::uint64_t number, const void* result, void* output,
             std::size_t bytes) {
@@ -58,6 +61,14 @@ class alignas(64) Pickup {
     state_.store(State::picked_up, std::memory_order_release);
     return true;
   }
+  // Who waits has not found it there. For the report: the first time counts.
+  void begin_wait() {
+    if (waited_since_.load(std::memory_order_relaxed) == 0)
+      waited_since_.store(ticks(), std::memory_order_relaxed);
+  }
+  std::uint64_t waited_since() const {
+    return waited_since_.load(std::memory_order_relaxed);
+  }  // 0: nobody has
   // Who lets calls go on, before he ends one: from now on nobody picks it up. `at_work`: somebody is about
   // to.
   State close() {
@@ -92,6 +103,7 @@ class alignas(64) Pickup {
   std::uint64_t number_ = 0, ended_ = 0;
   const void* result_ = nullptr;
   void* output_ = nullptr;
+  std::atomic<std::uint64_t> waited_since_{0};  // ticks
 };
 static_assert(sizeof(Pickup) == 64);
 

@@ -15,14 +15,24 @@
 namespace unisono::runtime {
 namespace {
 
-// When it has: now, or when its result was picked up.
-double ended_s(const StartedCall& call) {
-  const double end_s = now_s();
-  const std::uint64_t end = ticks();
-  if (call.call.pickup == nullptr || !call.call.pickup->is_picked_up() || !has_steady_counter) return end_s;
-  const double seconds_per_tick =
-      (end_s - call.start_s) / static_cast<double>(std::max<std::uint64_t>(end - call.start_ticks, 1));
-  return end_s - static_cast<double>(end - call.call.pickup->ended()) * seconds_per_tick;
+// It has: now, or when its result was picked up.
+void note_end(StartedCall* call) {
+  const std::uint64_t now = ticks();
+  call->ended_s = now_s();
+  const Pickup* pickup = call->call.pickup;
+  if (pickup == nullptr || !has_steady_counter) return;
+  const double seconds_per_tick = (call->ended_s - call->start_s) /
+                                  static_cast<double>(std::max<std::uint64_t>(now - call->start_ticks, 1));
+  const auto seconds = [seconds_per_tick](std::uint64_t from, std::uint64_t to) {
+    return to > from ? static_cast<double>(to - from) * seconds_per_tick : 0;
+  };
+  const std::uint64_t end = pickup->is_picked_up() ? pickup->ended() : now;
+  call->ended_s -= seconds(end, now);
+  const std::uint64_t waited_since = pickup->waited_since(), answered = call->by_agents.answered;
+  if (answered == 0 || (waited_since == 0 && !pickup->is_picked_up())) return;
+  call->by_agents.times = {.calls = 1,
+                           .under_way_s = seconds(call->start_ticks, answered),
+                           .waited_s = waited_since == 0 ? 0 : seconds(waited_since, end)};
 }
 
 }  // namespace
@@ -55,6 +65,7 @@ StartedCall* StartedCalls::take(Communicator* c, const Call& call) {
   started.learned = nullptr;
   started.verified.comm.reset();
   started.left_for = NativeReason::none;
+  started.by_agents = {};
   started.stage = Run::Stage::waiting;
   started.agreement = StartedCall::Agreement::none;
   started.error = host::success;
@@ -321,7 +332,7 @@ void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
     if (call->verified.check != nullptr) checks_.conclude(call.get());
     if (call->call.staging != nullptr && call->error == host::success)
       call->error = call->call.staging->deliver();
-    call->ended_s = ended_s(*call);
+    note_end(call.get());
     if (call->call.pickup != nullptr) call->call.pickup->end();
     call->completion.call(call->completion.context, call->error);
   }
@@ -332,6 +343,7 @@ void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   for (auto& call : *calls) {
     CallClass& entry = *call->entry;
     CallTiming::keep_started(entry, call->ended_s - call->start_s);
+    if (call->by_agents.times.calls != 0) call->communicator->node.agents->times.add(call->by_agents.times);
     last_s = std::max(last_s, call->ended_s);
     CallQueue& queue = *call->communicator->queue;
     if (call->prepared != nullptr) prepared.push_back(std::move(call->prepared));

@@ -18,6 +18,20 @@ class World;
 struct Communicator;
 struct Run;
 
+// Calls that do not block whose times are known, each from its start until its agent had the result, and what
+// the program has waited for them. Calls for which it did not wait in MPI_Wait or MPI_Waitall, or which it
+// did not find by MPI_Test alone, are not among them.
+struct AgentTimes {
+  std::uint64_t calls = 0;
+  double under_way_s = 0, waited_s = 0;
+  void add(const AgentTimes& more) {
+    calls += more.calls;
+    under_way_s += more.under_way_s;
+    waited_s += more.waited_s;
+  }
+  bool operator==(const AgentTimes&) const = default;
+};
+
 struct AgentShare {
   AgentShare(const agents::AgentSegment& segment, int place, int local_rank)
       : channel(segment, place, local_rank) {}
@@ -30,6 +44,7 @@ struct AgentShare {
   std::array<std::array<std::optional<Between>, tuning::size_class_count>, operation_count> between;
   agents::RankChannel channel;
   std::array<std::array<std::uint64_t, agents::most_carriers>, operation_count> carried{};  // calls so far
+  AgentTimes times;
   std::deque<Run*> waiting;  // calls for which the window had no room, in their order
 };
 

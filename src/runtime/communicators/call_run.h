@@ -34,10 +34,13 @@ struct Run {
   // What runs: first the header, where ranks must tell each other of their blocks.
   std::shared_ptr<const schedule::Compiled> header, compiled;
   schedule::Data header_data, data;
-  // Of calls that agents make: the number of the post, 0: it has not come to that.
+  // Of calls that agents make: the number of the post, 0: it has not come to that. For the report, when the
+  // agent has answered, ticks (0: not asked), and what was seen of the call's time.
   struct {
     std::uint64_t number = 0;
     agents::Descriptor what;
+    std::uint64_t answered = 0;
+    AgentTimes times;
   } by_agents;
   enum class Stage : std::uint8_t { waiting, in_header, after_header, in_blocks } stage = Stage::waiting;
 };

@@ -77,10 +77,9 @@ std::size_t bytes_of(const Run& run) {
 
 std::string AgentEngine::why_none(AgentShare& share, const Communicator& c,
                                   const agents::AskedCall& asked) const {
-  if (const char* why = agents::why_not_served(asked); why != nullptr)
-    return std::string("does not serve the call: ") + why;
+  if (const char* why = agents::why_not_served(asked); why != nullptr) return agents::refusal(why);
   if (between_.of(share, c.layout->nodes(), asked.operation, asked.bytes).algorithm == nullptr)
-    return "does not serve the call: option 'agents_algorithm' leaves it to others";
+    return agents::refusal("option 'agents_algorithm' leaves it to others");
   return {};
 }
 
@@ -109,8 +108,7 @@ std::string AgentEngine::why_none_blocking(const Communicator& c, Operation oper
   const bool are_wanted = world_.options.agents != "0";
   if (are_wanted && c.layout->nodes() < 2) return "needs several nodes, there is 1";
   if (world_.agents == nullptr)
-    return are_wanted ? "needs agents, and none came to this job"
-                      : "needs agents beside the job (option 'agents'), there are none";
+    return are_wanted ? "needs agents, and none came to this job" : tuning::no_agents_there;
   return "needs a channel for blocking calls, which this communicator does not have";
 }
 
@@ -209,6 +207,7 @@ bool AgentEngine::is_over(Run& run) const {
     copy_bytes(run.data.output, channel.result(number, bytes), bytes);
   const auto carrier = static_cast<std::size_t>(channel.carrier(number));
   if (carrier < agents::most_carriers) ++share.carried[static_cast<std::size_t>(run.call.operation)][carrier];
+  if (!world_.options.report.empty()) run.by_agents.answered = channel.answered(number);
   channel.take(number);
   post_waiting(share);
   return true;

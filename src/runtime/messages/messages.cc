@@ -254,7 +254,8 @@ void Messages::add_up() {
              .deepest_posted = most[0],
              .deepest_unexpected = most[1],
              .most_unexpected_bytes = most[2],
-             .floods = sums[1]};
+             .floods = sums[1],
+             .are_between_nodes = link_ != nullptr};
 }
 
 std::optional<std::uint32_t> Messages::open(host::Comm comm) {

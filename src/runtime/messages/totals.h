@@ -16,6 +16,7 @@ struct MessageTotals {
   std::uint64_t most_unexpected_bytes = 0;
   // How often a rank has asked its senders to wait, since too many bytes waited.
   std::uint64_t floods = 0;
+  bool are_between_nodes = false;  // those between nodes were carried as well
 
   void note_depths(std::uint64_t posted, std::uint64_t unexpected) {
     deepest_posted = std::max(deepest_posted, posted);

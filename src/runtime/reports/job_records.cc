@@ -71,6 +71,7 @@ void RecordsOfRanks::add(const RankRecords& records) {
     const auto [place, is_first] = by_agents_.try_emplace({name(record.operation), record.carrier}, record);
     if (!is_first) place->second.calls += record.calls;
   }
+  agent_times_.add(records.agent_times);
   communicators_.insert(records.communicators.begin(), records.communicators.end());
   learned_.insert(learned_.end(), records.learned.kinds.begin(), records.learned.kinds.end());
   for (const tuning::Lean& lean : records.learned.leans) leans_.add(lean);
@@ -86,6 +87,7 @@ JobRecords RecordsOfRanks::joined() const {
                            [](const JobClass& row) { return row.of_longest.time_s; });
   for (const auto& [key, record] : native_) joined.native.push_back(record);
   for (const auto& [key, record] : by_agents_) joined.by_agents.push_back(record);
+  joined.agent_times = agent_times_;
   for (const CommunicatorRecord& record : communicators_) {
     if (joined.communicators.size() < most_communicators) joined.communicators.push_back(record);
   }

@@ -29,6 +29,7 @@ struct JobRecords {
   std::vector<JobClass> classes;  // the longest first
   std::vector<NativeRecord> native;
   std::vector<AgentRecord> by_agents;
+  AgentTimes agent_times;  // of all ranks together
   std::vector<CommunicatorRecord> communicators;
   std::vector<JobGraph> graphs;
   Learned learned;  // the kinds of calls that took most time first
@@ -72,6 +73,7 @@ class RecordsOfRanks {
   std::map<ClassKey, Row, RowOrder> classes_;
   std::map<std::pair<std::string_view, std::string>, NativeRecord> native_;    // operation's name and reason
   std::map<std::pair<std::string_view, std::string>, AgentRecord> by_agents_;  // operation's name and carrier
+  AgentTimes agent_times_;
   std::set<CommunicatorRecord, CommunicatorOrder> communicators_;
   std::vector<LearnedKind> learned_;
   tuning::Leans leans_;

@@ -37,18 +37,12 @@ std::string now_text() {
   return text;
 }
 
-// Messages::may_link_nodes() asks the same.
-bool carries_between_nodes(const World& world) {
-  return world.options.messages == "all" && world.are_thread_multiple && world.layout().nodes() > 1;
-}
-
 }  // namespace
 
 void write_job_report(const World& world, std::vector<std::string> hints,
                       const std::optional<MessageTotals>& messages, const JobRecords& records) {
   if (messages) {
-    for (std::string& hint : hints_of(*messages, carries_between_nodes(world)))
-      hints.push_back(std::move(hint));
+    for (std::string& hint : hints_of(*messages)) hints.push_back(std::move(hint));
   }
   JobFacts facts{.mpi = world.host.library_name(),
                  .family = world.host.family_name(),

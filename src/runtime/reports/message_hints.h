@@ -9,13 +9,13 @@
 
 namespace unisono::runtime {
 
-// `are_between_nodes`: those between nodes were carried as well. None where there were no messages.
-inline std::vector<std::string> hints_of(const MessageTotals& messages, bool are_between_nodes) {
+// None where there were no messages.
+inline std::vector<std::string> hints_of(const MessageTotals& messages) {
   if (messages.sent == 0) return {};
   std::vector<std::string> hints = {
       "MPI_T and debuggers' message queues do not show messages that Unisono carries (option 'messages')"};
   // By what docs/figures/messages.md has measured.
-  if (are_between_nodes) {
+  if (messages.are_between_nodes) {
     hints.emplace_back(
         "messages between nodes may take up to 1.7 times as long where queues are short (option 'messages')");
   }

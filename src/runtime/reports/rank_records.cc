@@ -93,11 +93,24 @@ CommunicatorRecord read_communicator(WireReader* reader) {
   return record;
 }
 
+void write(WireWriter* writer, const AgentTimes& times) {
+  writer->number(times.calls);
+  writer->real(times.under_way_s);
+  writer->real(times.waited_s);
+}
+
+AgentTimes read_times(WireReader* reader) {
+  AgentTimes times{.calls = reader->number()};
+  times.under_way_s = reader->real();
+  times.waited_s = reader->real();
+  return times;
+}
+
 bool is_empty(const RankRecords& records) {
   return records.blocking_s == 0 && records.blocking_error_s == 0 && records.under_way_s == 0 &&
          records.classes.empty() && records.native.empty() && records.by_agents.empty() &&
-         records.communicators.empty() && records.graphs.empty() && records.learned.is_empty() &&
-         !records.profile;
+         records.agent_times.calls == 0 && records.communicators.empty() && records.graphs.empty() &&
+         records.learned.is_empty() && !records.profile;
 }
 
 }  // namespace
@@ -109,6 +122,7 @@ std::string RankRecords::message() const {
   writer.list(classes, [](WireWriter* to, const ClassRecord& of) { write(to, of); });
   writer.list(native, [](WireWriter* to, const NativeRecord& of) { write(to, of); });
   writer.list(by_agents, [](WireWriter* to, const AgentRecord& of) { write(to, of); });
+  write(&writer, agent_times);
   writer.list(communicators, [](WireWriter* to, const CommunicatorRecord& of) { write(to, of); });
   writer.list(graphs, [](WireWriter* to, const GraphRecord& of) { write(to, of); });
   write(&writer, learned);
@@ -128,6 +142,7 @@ std::optional<RankRecords> RankRecords::from_message(std::string_view message) {
   records.classes = reader.list<ClassRecord>(read_class);
   records.native = reader.list<NativeRecord>(read_native);
   records.by_agents = reader.list<AgentRecord>(read_agent);
+  records.agent_times = read_times(&reader);
   records.communicators = reader.list<CommunicatorRecord>(read_communicator);
   records.graphs = reader.list<GraphRecord>(read_graph);
   records.learned = read_learned(&reader);

@@ -69,6 +69,7 @@ struct RankRecords {
   std::vector<ClassRecord> classes;
   std::vector<NativeRecord> native;
   std::vector<AgentRecord> by_agents;
+  AgentTimes agent_times;
   std::vector<CommunicatorRecord> communicators;
   std::vector<GraphRecord> graphs;
   Learned learned;

@@ -118,7 +118,9 @@ void Records::absorb_agents(const AgentShare& share) {
 
 void Records::absorb(const Communicator& c) {
   for (const AgentShare* share : {c.node.agents.get(), c.node.blocking_agents.get()}) {
-    if (c.rank == 0 && share != nullptr) absorb_agents(*share);
+    if (share == nullptr) continue;
+    agent_times_.add(share->times);
+    if (c.rank == 0) absorb_agents(*share);
   }
   if (graphs_.size() < GraphRecord::most) {
     if (auto graph = graph_record(c)) graphs_.push_back(*std::move(graph));
@@ -193,6 +195,7 @@ RankRecords Records::all(const RankTime& rank_time) const {
     if (carrier >= agents::carriers().size()) continue;
     records.by_agents.push_back({key.first, std::string(agents::carriers()[carrier].name), calls});
   }
+  records.agent_times = agent_times_;
   records.communicators = communicators_;
   records.graphs = graphs_;
   records.profile = profile_;

@@ -71,6 +71,7 @@ class Records {
   std::map<std::pair<Operation, NativeReason>, std::shared_ptr<HostStarts>> left_for_;
   std::map<std::pair<Operation, std::string>, std::uint64_t> native_;  // with the reason
   std::map<std::pair<Operation, int>, std::uint64_t> by_agents_;       // with the carrier's number
+  AgentTimes agent_times_;
   std::vector<CommunicatorRecord> communicators_;
   std::vector<GraphRecord> graphs_;
   std::optional<RankProfile> profile_;

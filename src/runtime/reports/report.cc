@@ -215,9 +215,13 @@ Json report_json(const JobFacts& facts, const JobRecords& records) {
   if (records.profile) report["profile"] = profile_json(*records.profile);
   if (!facts.machine.empty()) report["measured_here"] = facts.machine;
   if (!facts.waits.empty()) report["waits"] = facts.waits;
-  if (facts.agents_started_again)
+  if (facts.agents_started_again) {
     report["agents"] = {{"started_again", *facts.agents_started_again},
                         {"calls", list_json(records.by_agents, agent_json)}};
+    if (const AgentTimes& times = records.agent_times; times.calls != 0)
+      report["agents"]["timed"] = {
+          {"calls", times.calls}, {"under_way_s", times.under_way_s}, {"waited_s", times.waited_s}};
+  }
   if (facts.messages) {
     const MessageTotals& of = *facts.messages;
     report["messages"] = {{"sent", of.sent},

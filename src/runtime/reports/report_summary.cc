@@ -75,7 +75,8 @@ std::string messages_line(const JobFacts& facts) {
 
 // "served 40 allreduce by mpi, 2 bcast by ucc; started again 1 times", "none, as the job is on one node".
 // Empty: nobody has asked for any.
-std::string agents_line(const JobFacts& facts, const std::vector<AgentRecord>& records) {
+std::string agents_line(const JobFacts& facts, const JobRecords& of_all) {
+  const std::vector<AgentRecord>& records = of_all.by_agents;
   std::vector<std::string> ignored;
   const bool is_one_node = facts.node_names.size() == 1;
   if (!facts.agents_started_again) {
@@ -89,6 +90,9 @@ std::string agents_line(const JobFacts& facts, const std::vector<AgentRecord>& r
   for (const AgentRecord& record : records)
     line << (&record == records.data() ? "" : ", ") << record.calls << " " << name(record.operation) << " by "
          << record.carrier;
+  if (const AgentTimes& times = of_all.agent_times; times.calls != 0)
+    line << "; timed on all ranks: " << times.calls << " calls, " << time_text(times.under_way_s)
+         << " under way, " << time_text(times.waited_s) << " waited for";
   if (const int times = *facts.agents_started_again; times != 0)
     line << "; started again " << times << " times";
   return line.str();
@@ -222,7 +226,7 @@ std::string report_summary(const JobFacts& facts, const JobRecords& records) {
   for (const LearnedKind& kind : records.learned.kinds) out << "  learned: " << learned_line(kind) << '\n';
   if (records.profile) out << profile_summary(*records.profile);
   if (!facts.machine.empty()) out << "  as measured on this machine: " << facts.machine << '\n';
-  if (const std::string line = agents_line(facts, records.by_agents); !line.empty())
+  if (const std::string line = agents_line(facts, records); !line.empty())
     out << "  agents: " << line << '\n';
   if (facts.messages) out << "  messages: " << messages_line(facts) << '\n';
   for (const std::string& hint : facts.hints) out << "  hint: " << hint << '\n';

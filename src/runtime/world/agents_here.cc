@@ -125,8 +125,8 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
     if (why_not_carrier.empty()) why_not_carrier = found.why.data();
   }
   const int channels = std::ranges::min(of_all, {}, &Found::channels).channels;
-  std::unique_ptr<AgentsHere> here(new AgentsHere(are_threads, std::move(thread), std::move(connection),
-                                                  std::move(of_rank), channels, longest_s));
+  std::unique_ptr<AgentsHere> here(
+      new AgentsHere(std::move(thread), std::move(connection), std::move(of_rank), channels, longest_s));
   const std::string& asked = world.options.agents_carrier;
   if (here->carrier() != asked) {
     if (why_not_carrier.empty()) why_not_carrier = "the agents were told otherwise";

@@ -35,7 +35,6 @@ class AgentsHere {
   // Has this node's agent died, or given up, and has nobody taken over what it had for as long as ranks wait
   // for agents? Looks now and then, if it is asked again and again.
   bool are_lost_by_now() const;
-  bool are_threads() const { return are_threads_; }
   // Null: this rank has no agent's thread.
   AgentThread* thread() const { return thread_.get(); }
   // No call goes by them any more. Where they are threads they have ended afterwards: collective over the
@@ -43,11 +42,9 @@ class AgentsHere {
   void leave();
 
  private:
-  AgentsHere(bool are_threads, std::unique_ptr<AgentThread> thread,
-             std::unique_ptr<agents::Connection> connection, std::vector<int> of_rank, int channels,
-             double longest_s)
-      : are_threads_(are_threads),
-        thread_(std::move(thread)),
+  AgentsHere(std::unique_ptr<AgentThread> thread, std::unique_ptr<agents::Connection> connection,
+             std::vector<int> of_rank, int channels, double longest_s)
+      : thread_(std::move(thread)),
         connection_(std::move(connection)),
         of_rank_(std::move(of_rank)),
         channels_(channels),
@@ -55,7 +52,6 @@ class AgentsHere {
         carrier_(segment().header().carrier) {}
   bool look() const UNISONO_REQUIRES(mutex_);
 
-  const bool are_threads_;
   std::unique_ptr<AgentThread> thread_;  // ends when the node's ranks have left it
   std::unique_ptr<agents::Connection> connection_;
   std::vector<int> of_rank_;

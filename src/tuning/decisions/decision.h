@@ -22,6 +22,10 @@ struct Options;
 
 namespace unisono::tuning {
 
+// Why agents make no call that blocks, as a clause behind their name.
+inline constexpr const char* no_agents_there =
+    "needs agents beside the job (option 'agents'), there are none";
+
 struct Question {
   schedule::Problem problem;  // `rank` and `is_in_place` do not count
   int size_class = 0;
@@ -30,7 +34,7 @@ struct Question {
   bool has_streams = false;  // all pairs of a node's ranks (shm::SliceShape)
   bool is_blocking = true;   // may the call wait inside?
   // Why agents make no such call that blocks, as a clause; empty: they do.
-  std::string why_no_agents = "needs agents beside the job (option 'agents'), there are none";
+  std::string why_no_agents = no_agents_there;
   bool may_send = true;  // may it use messages? (Aside of the program they need threads in the host.)
   bool is_oversubscribed = false;  // some node of it has more of the job's ranks than usable cores
   // Would the choice of a rule that is not for just this case be tested (A10)? Then what such a test has

@@ -72,6 +72,80 @@ TEST_F(PickupsTest, what_was_picked_up_is_the_callers) {
       single_);
 }
 
+// A call for which rank 1 comes late, and one that nobody waits for. Rank 0 waits for the first one, or
+// comes for it a second after rank 1 had its result. Rank 1 picks nothing up: its result may be there before
+// its start has returned.
+class TimedPickupsTest : public PickupsTest {
+ protected:
+  static void wait_until(const std::atomic<bool>& is_so) {
+    for (const double end_s = now_s() + 60; !is_so && now_s() < end_s;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(is_so);
+  }
+  void be_first(Job& job, Call* sum, bool has_waited) {
+    Pickup pickup;
+    End end;
+    sum->pickup = &pickup;
+    const double begin_s = now_s();
+    ASSERT_EQ(job.start(*sum, end.completion()), Outcome::done);
+    if (has_waited) pickup.begin_wait();
+    has_begun_ = true;
+    if (!has_waited) {
+      wait_until(is_over_);
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+    EXPECT_TRUE(is_picked_up_in_time(&pickup));
+    took_s_ = now_s() - begin_s;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    end.wait(job);
+  }
+  void be_late(Job& job, const Call& sum) {
+    End end;
+    wait_until(has_begun_);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_EQ(job.start(sum, end.completion()), Outcome::done);
+    end.wait(job);
+    is_over_ = true;
+  }
+  nlohmann::json timed(bool has_waited) {
+    run_jobs(
+        2,
+        [this, has_waited](Job& job, FakeHost& host, int rank) {
+          const double in = rank;
+          double out = 0;
+          Pickup other;
+          End end;
+          Call sum = sum_call(host.world(), &in, &out, 1);
+          if (rank == 0) be_first(job, &sum, has_waited);
+          if (rank == 1) be_late(job, sum);
+          sum.pickup = rank == 0 ? &other : nullptr;
+          ASSERT_EQ(job.start(sum, end.completion()), Outcome::done);
+          end.wait(job);
+        },
+        single_);
+    return report()["agents"]["timed"];
+  }
+
+  std::atomic<bool> has_begun_{false}, is_over_{false};
+  double took_s_ = 0;  // until the result was picked up
+};
+
+TEST_F(TimedPickupsTest, what_was_waited_for_is_reported) {
+  const auto found = timed(true);
+  EXPECT_EQ(found["calls"], 1);
+  EXPECT_GE(found["waited_s"], 0.25);
+  EXPECT_LT(found["waited_s"], took_s_ + 0.25) << "not until it ended for the runtime";
+  EXPECT_GE(found["under_way_s"], 0.25);
+}
+
+TEST_F(TimedPickupsTest, a_call_was_under_way_until_its_result_was_there) {
+  const auto found = timed(false);
+  EXPECT_EQ(found["calls"], 1);
+  EXPECT_EQ(found["waited_s"], 0);
+  EXPECT_GE(found["under_way_s"], 0.25);
+  EXPECT_LT(found["under_way_s"], took_s_ - 0.5) << "not until it was picked up";
+}
+
 // Nobody knows when calls go on again. The time of this one is not that of the program behind it.
 TEST_F(PickupsTest, a_call_has_ended_when_it_was_picked_up) {
   static constexpr auto later = std::chrono::milliseconds(500);

@@ -167,6 +167,7 @@ TEST(RankRecords, AMessageBringsAllOfThem) {
   EXPECT_EQ(read->classes, sent.classes);
   EXPECT_EQ(read->native, sent.native);
   EXPECT_EQ(read->by_agents, sent.by_agents);
+  EXPECT_EQ(read->agent_times, sent.agent_times);
   EXPECT_EQ(read->communicators, sent.communicators);
   EXPECT_EQ(read->learned.kinds, sent.learned.kinds);
   ASSERT_EQ(read->learned.leans.size(), 1u);
@@ -181,6 +182,7 @@ TEST(RankRecords, CallsOfAgentsAreAddedUp) {
   RecordsOfRanks all;
   RankRecords records;
   records.by_agents = {{Operation::bcast, "mpi", 2}, {Operation::bcast, "ucc", 3}};
+  records.agent_times = {.calls = 5, .under_way_s = 2, .waited_s = 0.5};
   all.add(records);
   records.by_agents = {{Operation::barrier, "mpi", 1}, {Operation::bcast, "ucc", 4}};
   all.add(records);
@@ -188,6 +190,11 @@ TEST(RankRecords, CallsOfAgentsAreAddedUp) {
   EXPECT_EQ(joined,
             (std::vector<AgentRecord>{
                 {Operation::barrier, "mpi", 1}, {Operation::bcast, "mpi", 2}, {Operation::bcast, "ucc", 7}}));
+  EXPECT_EQ(all.joined().agent_times, (AgentTimes{.calls = 10, .under_way_s = 4, .waited_s = 1}));
+  const JobFacts facts{.node_names = {"a", "b"}, .agents_started_again = 0};
+  EXPECT_NE(report_summary(facts, all.joined())
+                .find("timed on all ranks: 10 calls, 4.00 s under way, 1.00 s waited for"),
+            std::string::npos);
 }
 
 TEST(RankRecords, NothingToTellIsNoMessage) {

@@ -197,8 +197,9 @@ TEST(ReportTest, TheFileIsWrittenWholeOrSaysWhyNot) {
 }
 
 TEST(ReportTest, HintsAreOfMessagesThatWereCarried) {
-  EXPECT_TRUE(hints_of({}, true).empty());
-  const std::vector<std::string> of_node = hints_of({.sent = 1}, false), of_all = hints_of({.sent = 1}, true);
+  EXPECT_TRUE(hints_of({.are_between_nodes = true}).empty());
+  const std::vector<std::string> of_node = hints_of({.sent = 1}),
+                                 of_all = hints_of({.sent = 1, .are_between_nodes = true});
   ASSERT_EQ(of_node.size(), 1u);
   EXPECT_TRUE(of_node[0].starts_with("MPI_T and debuggers' message queues do not show messages"))
       << of_node[0];

@@ -66,6 +66,7 @@ inline RankRecords some_records() {
            .cells = {
                {.size_class = 4, .distance = Distance::other_node, .calls = 9, .bytes = 72, .time_s = 3}}}}};
   records.by_agents.push_back({Operation::barrier, "mpi", 12});
+  records.agent_times = {.calls = 9, .under_way_s = 0.5, .waited_s = 0.25};
   records.native.push_back({Operation::bcast, "an intercommunicator", 4});
   records.communicators.push_back({3, "caf\xc3\xa9 \xff", "4", 8, 2, 5004});
   records.learned.kinds.push_back(some_kind());

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,9 @@ class Asked:
     help="Number of ranks  [default: as in --layout, or 8]",
 )
 @click.option(
-    "--layout", metavar="LAYOUT", help="Nodes: 4x8 is 4 nodes with 8 ranks each; 3,5,8 is ranks per node."
+    "--layout",
+    metavar="LAYOUT",
+    help="Nodes: 4x8 is 4 nodes with 8 ranks each; 3,5,8 is ranks per node.",
 )
 @click.option(
     "--topology",
@@ -137,17 +140,21 @@ def command(asked: Asked) -> None:
 
 
 def ranks_in(layout: str) -> int:
-    """How many ranks a layout holds: 4x8 -> 32; 3,5,8 -> 16."""
-    layout_by_node = layout.removesuffix("/cyclic")
-    match = re.fullmatch(r"(\d+)x(\d+)", layout_by_node)
-    if match:
-        ranks = int(match[1]) * int(match[2])
-    elif re.fullmatch(r"\d+(,\d+)*", layout_by_node):
-        ranks = sum(int(part) for part in layout_by_node.split(","))
-    else:
-        ranks = 0
+    """How many ranks a layout holds: 4x8 -> 32; 3,5,8 -> 16; 4x2x8 -> 64; 4x(3+5) -> 32."""
+    counts = layout.removesuffix("/interleaved").removesuffix("/cyclic")
+    while inner := re.search(r"\(([^()]+)\)", counts):
+        counts = counts[: inner.start()] + str(_flat_ranks(inner[1])) + counts[inner.end() :]
+    ranks = _flat_ranks(counts)
     if not ranks:
         raise UsageError(
-            f"--layout {layout}: write 4x8 (4 nodes with 8 ranks each) or 3,5,8 (ranks per node)"
+            f"--layout {layout}: write 4x8 (4 nodes with 8 ranks each), 3,5,8 (ranks per node) "
+            "or 4x2x8 (4 nodes of 2 domains with 8 ranks each)"
         )
     return ranks
+
+
+def _flat_ranks(counts: str) -> int:
+    """Without parentheses; 0: that is no layout."""
+    if not re.fullmatch(r"\d+([x,+]\d+)*", counts):
+        return 0
+    return sum(math.prod(map(int, product.split("x"))) for product in re.split("[,+]", counts))

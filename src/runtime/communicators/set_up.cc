@@ -139,12 +139,18 @@ NativeReason SetUp::take_identifier(Communicator& c, Identifiers::Turn turn, boo
 
 void SetUp::describe_ground(Communicator& c) const {
   std::vector<int> labels;
+  std::vector<patterns::DomainLabels> domains;
+  for (const patterns::DomainLabels& level : world_.domains)
+    domains.push_back({.kind = level.kind, .labels = {}});
   for (int i = 0; i < c.size; ++i) {
     const auto r = static_cast<std::size_t>(c.rank_in_world[static_cast<std::size_t>(i)]);
     labels.push_back(world_.options.use_shared_memory ? world_.node_labels[r] : i);
+    for (std::size_t level = 0; level < domains.size(); ++level)
+      domains[level].labels.push_back(world_.domains[level].labels[r]);
     c.is_oversubscribed = c.is_oversubscribed || world_.cores[r].is_crowded;
   }
   auto layout = std::make_shared<patterns::Layout>(patterns::Layout::from_labels(labels));
+  layout->divide(domains);
   layout->switches = world_.switches;
   for (const auto& ranks : layout->ranks_of) {
     if (world_.switch_of.empty()) break;

@@ -34,7 +34,7 @@ class World {
   // Gives back what it holds. Collective, unless a rank has died.
   void close();
 
-  patterns::Layout layout() const { return patterns::Layout::from_labels(node_labels); }
+  patterns::Layout layout() const;
   const shm::CoreShare& own_cores() const { return cores[static_cast<std::size_t>(rank)]; }
   bool shares_cores() const { return own_cores().is_crowded; }
   // How ranks of a node wait for each other in collectives.
@@ -49,6 +49,7 @@ class World {
   Options options;    // rank 0's
   std::unique_ptr<shm::Pool> pool;
   std::vector<int> node_labels;                          // By rank.
+  std::vector<patterns::DomainLabels> domains;           // What nodes consist of; empty: nothing is known.
   std::vector<shm::CoreShare> cores;                     // By rank: what its node may use.
   std::shared_ptr<const patterns::SwitchTree> switches;  // Null: nothing is known of any.
   std::vector<int> switch_of;                            // By rank: the switch that its node hangs on.

@@ -9,11 +9,6 @@
 #include "patterns/index.h"
 
 namespace unisono::patterns {
-namespace {
-
-constexpr int bits_of_word = 64;
-
-}  // namespace
 
 Destinations destinations_of(const Neighborhood& neighborhood) {
   Destinations of(at(neighborhood.size()));

@@ -15,7 +15,6 @@ namespace unisono::patterns {
 namespace {
 
 constexpr int least_in_common = 2;  // a pair with more saves something
-constexpr int bits_of_word = 64;
 
 std::int64_t saved_by(std::int64_t members, std::int64_t in_common) {
   return (members - 1) * (in_common - members);

@@ -209,14 +209,15 @@ std::string sum_text(const Domains& domains, std::size_t level, const std::vecto
   for (const auto& part : parts) {
     std::string inner = sum_text(domains, level + 1, part);
     const bool is_number = inner.find_first_not_of("0123456789") == std::string::npos;
-    text += (text.empty() ? "" : "+") + (is_number ? inner : "(" + inner + ")");
+    if (!text.empty()) text += '+';
+    text.append(is_number ? "" : "(").append(inner).append(is_number ? "" : ")");
   }
   return text;
 }
 
 std::string joined(const std::vector<std::string>& texts, const char* separator) {
   std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : separator) + text;
+  for (const std::string& text : texts) all.append(all.empty() ? "" : separator).append(text);
   return all;
 }
 
@@ -242,7 +243,7 @@ std::string domains_text(const Layout& layout) {
     text += std::to_string(factors.back());
   } else {
     const std::vector<std::string> texts = node_texts(layout);
-    text = "domains " + (are_equal(texts) ? texts.front() : joined(texts, ", "));
+    text.append("domains ").append(are_equal(texts) ? texts.front() : joined(texts, ", "));
   }
   return text + (layout.has_domains_in_order() ? "" : ", interleaved");
 }
@@ -251,7 +252,7 @@ std::string domains_text(const Layout& layout) {
 std::string nodes_text(const Layout& layout) {
   std::string text = layout.is_uniform() ? counted(layout.local_size(0), "rank") + " each" : "";
   for (int node = 0; !layout.is_uniform() && node < layout.nodes(); ++node)
-    text += (node > 0 ? "+" : "") + std::to_string(layout.ranks_of[node].size());
+    text.append(node > 0 ? "+" : "").append(std::to_string(layout.ranks_of[node].size()));
   return text + (layout.is_consecutive() ? "" : ", not consecutive");
 }
 
@@ -262,7 +263,7 @@ std::string Layout::describe() const {
   if (nodes() > 1) more.push_back(nodes_text(*this));
   if (domains != nullptr) more.push_back(domains_text(*this));
   std::string text = counted(size(), "rank") + " on " + counted(nodes(), "node");
-  if (!more.empty()) text += " (" + joined(more, "; ") + ")";
+  if (!more.empty()) text.append(" (").append(joined(more, "; ")).append(")");
   if (nodes() > 1 && switches && switches->why_unusable.empty()) {
     const auto count = static_cast<int>(switches->names.size());
     text += " below " + std::to_string(count) + (count == 1 ? " switch" : " switches");
@@ -276,7 +277,7 @@ std::string Layout::text() const {
   if (domains == nullptr && nodes() == 1) {
     text = std::to_string(size());
   } else if (!of_levels.empty()) {
-    for (const int factor : of_levels) text += (text.empty() ? "" : "x") + std::to_string(factor);
+    for (const int factor : of_levels) text.append(text.empty() ? "" : "x").append(std::to_string(factor));
   } else {
     const std::vector<std::string> texts = node_texts(*this);
     const bool is_product = nodes() > 1 && domains != nullptr && are_equal(texts);
@@ -330,7 +331,7 @@ std::string why_no_layout(std::string_view text) {
 
 std::optional<Layout> parse_node(std::string_view text) {
   const bool is_sum = text.find_first_of("(+") < text.find('x');
-  const auto layout = Layout::parse((is_sum ? "" : "1x") + std::string(text));
+  const auto layout = Layout::parse(std::string(is_sum ? "" : "1x").append(text));
   return layout && layout->nodes() == 1 ? layout : std::nullopt;
 }
 

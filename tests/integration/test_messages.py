@@ -130,9 +130,19 @@ def test_random_messages_come_as_natively(mpi: Mpi, runner: Runner, ranks: int, 
     assert natively.startswith("OK "), f"seed {seed}: {natively}"
     two_nodes = {**ALL_CARRIED, "UNISONO_NODES": f"{ranks - ranks // 2},{ranks // 2}"}
     bounded = {"UNISONO_UNEXPECTED_BYTES": "64K"}
-    for settings in ({**CARRIED, **bounded}, two_nodes, {**two_nodes, **bounded}):
+    asleep = {**CARRIED, "UNISONO_WAIT": "sleep"}
+    for settings in ({**CARRIED, **bounded}, asleep, two_nodes, {**two_nodes, **bounded}):
         result = runner.unisono(mpi, ranks, command, settings, timeout=90)
         assert result.check().output == natively, f"seed {seed}: {result}"
+
+
+@pytest.mark.in_turns(2)
+def test_who_waits_for_a_message_sleeps(mpi: Mpi, runner: Runner):
+    """With policy sleep, in every way to wait, until it comes: it keeps no core from who is to send it."""
+    settings = {**CARRIED, "UNISONO_WAIT": "sleep"}
+    result = runner.unisono(mpi, 3, [compile_program(mpi, "message_waits.c")], settings, timeout=60).check()
+    assert result.output.startswith("OK, at most "), str(result)
+    assert float(result.output.split()[-1]) < 0.5, str(result)
 
 
 @pytest.mark.in_turns(9)

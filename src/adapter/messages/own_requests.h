@@ -71,7 +71,7 @@ int wait_until_so(HasEnded has_ended, MPI_Comm comm = MPI_COMM_WORLD) {
     while (!has_ended()) {
       layer->make_progress();
       const Nested nested;
-      backoff.step();
+      layer->step(&backoff);
     }
   });
 }

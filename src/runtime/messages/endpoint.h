@@ -117,6 +117,12 @@ class Endpoint {
   std::vector<MessageRequest*> ended() { return std::exchange(ended_, {}); }
   // Has all left that was sent?
   bool is_idle() const;
+  // Do only the items of the node's other ranks let something go on? They wake who sleeps; room in a ring or
+  // an arena does not, nor does the host.
+  bool waits_for_items_alone() const {
+    return held_back_ == 0 && moving_.empty() && options_.link == nullptr &&
+           (options_.moves == nullptr || options_.moves->is_idle());
+  }
   // Is something under way that goes on only by progress()?
   bool has_unfinished() const { return unfinished_ != 0 || held_back_ != 0; }
 

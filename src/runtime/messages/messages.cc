@@ -153,6 +153,7 @@ void Messages::begin() {
     choose_wait();
     mailbox_ = std::make_unique<shm::Mailbox>(
         memory_, shape_, rank_on_node_[static_cast<std::size_t>(world_.rank)], wait_.policy);
+    wait_.doorbell = mailbox_->doorbell();
     begin_host_share();
     endpoint = std::make_unique<Endpoint>(mailbox_.get(), options_of_endpoint());
   }
@@ -175,9 +176,7 @@ void Messages::begin() {
 }
 
 void Messages::choose_wait() {
-  const bool is_crowded = world_.shares_cores();
-  wait_.policy = shm::wait_policy_from_name(world_.options.wait)
-                     .value_or(is_crowded ? shm::WaitPolicy::yield : shm::WaitPolicy::pause);
+  wait_.policy = world_.wait_policy();
   wait_.progress = {[](void* messages) { static_cast<Messages*>(messages)->let_others_go_on(); }, this};
   const shm::Members* members = world_.pool->members();
   if (members == nullptr) return;
@@ -218,7 +217,11 @@ void Messages::finish_all() {
     host::Request request{};
     if (world_.host.start_allgather_bytes(&own, 1, of_all.data(), world_.comm, &request) == host::success) {
       bool is_done = false;
-      wait_until([&] { return is_done || world_.host.test(&request, &is_done) != host::success || is_done; });
+      const auto is_over = [&] {
+        return is_done || world_.host.test(&request, &is_done) != host::success || is_done;
+      };
+      shm::Backoff backoff(wait_);
+      while (!is_over_by_now(is_over)) backoff.step_awake();
     }
   } catch (const PeerLost&) {
     world_.has_lost_peer = true;

@@ -70,7 +70,12 @@ class Messages : public Progress::Source {
   template <class IsOver>
   void wait_until(IsOver is_over, const MessageRequest* awaited = nullptr) {
     shm::Backoff backoff(wait_);
-    while (!is_over_by_now(is_over, awaited)) backoff.step();
+    while (!is_over_by_now(is_over, awaited)) step(&backoff);
+  }
+  // Of a wait for messages: asleep only where nothing but an item of the node is missing, which rings.
+  void step(shm::Backoff* backoff) {
+    if (shm::is_rung(wait_.policy) && !is_rung_for()) return backoff->step_awake();
+    backoff->step();
   }
   // The same once, without waiting.
   template <class IsOver>
@@ -99,6 +104,12 @@ class Messages : public Progress::Source {
 
  private:
   void begin_looking_after() UNISONO_REQUIRES(lock_);
+  // Does all that may go on here ring at the mailbox? Other work of this rank, calls that do not block,
+  // does not.
+  bool is_rung_for() {
+    const BiasedGuard guard(lock_);
+    return endpoint_->waits_for_items_alone() && progress_.under_way() <= (is_looked_after_ ? 1 : 0);
+  }
   bool is_wanted();
   void find_node();
   void settle_ended();

@@ -94,7 +94,7 @@ class Mailbox {
     place_of(rank_)->wants_headers_only.store(wants ? 1 : 0, std::memory_order_relaxed);
   }
 
-  // Where this rank sleeps that waits for others (policy futex).
+  // Where this rank sleeps that waits for others (policies futex and sleep).
   Doorbell* doorbell() { return &place_of(rank_)->doorbell; }
 
  private:

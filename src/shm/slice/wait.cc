@@ -149,6 +149,17 @@ void Backoff::step() {
   }
 }
 
+void Backoff::step_awake() {
+  if (!is_rung(config_.policy)) return step();
+  ++steps_;
+  if (started_ns_ == 0) started_ns_ = now_ns();
+  is_long_ = true;
+  sched_yield();
+  if (steps_ % yields_per_progress == 0) make_progress();
+  if (steps_ % yields_per_look_at_clock == 0) look_at_peers(now_ns());
+  if (is_announced_) token_ = config_.doorbell->rings.load(std::memory_order_acquire);
+}
+
 void Backoff::look_at_clock() {
   const std::uint64_t now = now_ns();
   if (started_ns_ == 0) {

@@ -96,6 +96,8 @@ class Backoff {
   Backoff(const Backoff&) = delete;
   Backoff& operator=(const Backoff&) = delete;
   void step();
+  // Where what it waits for next does not ring: gives the core away, and does not sleep.
+  void step_awake();
 
  private:
   void look_at_clock();

@@ -8,6 +8,7 @@ from test_tune import KIB, Machine, entry
 from unisono.measuring import bench
 from unisono.measuring.candidates import Candidate, parse
 from unisono.tuning import results
+from unisono.tuning.search_space import matrix
 from unisono.tuning.searching import FINALISTS, LOOKING_CALLS, Tuner
 
 CUT = {"segment": 0, "window": 2}
@@ -44,6 +45,15 @@ def test_own_choice_takes_part_once():
     machine = Machine(lambda c, _: {"flat": 10, "chain": 11}.get(c.algorithm, 90), own="flat")
     Tuner(ALGORITHMS).tune(machine, "bcast", 8, 1)
     assert machine.finalists == ["chain"], "what is far behind in looks takes no part"
+
+
+def test_blocking_messages_are_looked_at():
+    """Table 3.1 of the source has them where messages are short."""
+    algorithms = [entry("bcast", "flat", "tree"), entry("bcast", "binomial", "tree", **CUT, blocking=0)]
+    machine = Machine(lambda c, _: 5 if dict(c.parameters).get("blocking") else 10, own="flat")
+    assert Tuner(algorithms).tune(machine, "bcast", 8, 1).winner() == "binomial(blocking=1)"
+    looks = [str(c) for c in matrix(algorithms[1], 8 * KIB)]
+    assert looks.count("binomial(blocking=1)") == 1 and len(set(looks)) == len(looks)
 
 
 def test_many_on_a_level_are_told_apart_in_turns():

@@ -175,6 +175,76 @@ def test_diff_asks_rules_for_a_region_or_an_mpi_first(tables: Tables) -> None:
     assert [(d["calls"].get("region"), d["calls"].get("mpi")) for d in found] == [("solve", None)]
 
 
+def at(size: int, algorithm: str, us: float, others: dict[str, float], **more: Any) -> dict[str, Any]:
+    """What was measured of broadcasts of one size on two nodes."""
+    timed = [{"algorithm": name, "time_us": time} for name, time in others.items()]
+    where = {
+        "nodes": [2, 2],
+        "ranks_per_node": [4, 4],
+        "bytes": [size // 2 + 1, size],
+        "measured_bytes": size,
+    }
+    measured = {"algorithm": algorithm, "time_us": us, "others": timed}
+    return {"operation": "bcast", **where, **measured, **more}
+
+
+WAYS_OF_BCAST = (
+    at(65536, "two_level_chain(segment=16384)", 80, {"two_level_binary(overlap=0)": 90, "native": 160}),
+    at(8, "binomial(blocking=1)", 10, {"native": 12, "two_level_flat": 14, "chain": 30}),
+    at(1024, "two_level_binary(segment=256,overlap=0)", 20, {"native": 22}),
+    at(4096, "native", 30, {"binomial": 40}),
+)
+
+
+def test_ways_inside_nodes(tables: Tables) -> None:
+    """In the order of sizes, the best of each way, and the best of all as the source writes it."""
+    table = tables.write("t.json", *WAYS_OF_BCAST, BARRIER)
+    found = json.loads(tables.run("ways", table, "--json"))
+    by_size = {one["bytes"]: one for one in found}
+    assert by_size[8]["best"] == "binomial(b, novp, msg)" and by_size[8]["way"] == "messages"
+    assert {way: one["time_us"] for way, one in by_size[8]["ways"].items()} == {
+        "the MPI's own": 12,
+        "messages": 10,
+        "shared memory": 14,
+    }
+    assert by_size[1024]["best"] == "two_level_binary(nb, novp, shm)"
+    assert by_size[4096]["best"] == "the MPI's own" and "shared memory" not in by_size[4096]["ways"]
+    assert by_size[65536]["best"] == "two_level_chain(nb, ovp, shm)"
+    shown = tables.run("ways", table)
+    assert [line.split()[0:2] for line in shown.splitlines() if " us " in line] == [
+        ["8", "B"],
+        ["1", "KiB"],
+        ["4", "KiB"],
+        ["64", "KiB"],
+    ]
+    assert (
+        "best inside nodes: 8 B messages; 1 KiB shared memory; 4 KiB the MPI's own; 64 KiB shared memory\n"
+        in shown
+    )
+
+
+def test_ways_beside_the_network_alone(tables: Tables) -> None:
+    """Times of another table, for the same sizes and layouts; no others."""
+    elsewhere = at(4096, "native", 1, {}, ranks_per_node=[8, 8])
+    network = tables.write(
+        "n.json", elsewhere, at(8, "native", 5, {}), at(4096, "binomial", 50, {"native": 60})
+    )
+    found = json.loads(
+        tables.run("ways", tables.write("t.json", *WAYS_OF_BCAST), "--network", network, "--json")
+    )
+    by_network = {
+        one["bytes"]: one["ways"]["network"]["time_us"] for one in found if "network" in one["ways"]
+    }
+    assert by_network == {8: 5, 4096: 60}
+    assert {one["bytes"]: one["best"] for one in found}[8] == "network"
+
+
+def test_ways_of_what_nobody_measured(tables: Tables) -> None:
+    table = tables.write("t.json", BARRIER)
+    assert tables.run("ways", table) == "No rule has measured times: `unisono tune` measures.\n"
+    assert "cannot be read" in tables.run("ways", table, "--network", "no.json", status=2)
+
+
 def test_merge(tables: Tables) -> None:
     other = {**RING, "algorithm": "native", "time_us": 1}
     first = tables.write("1.json", RING, machine="m", mpi="Open MPI 5")

@@ -33,7 +33,8 @@ def entry(operation: str, name: str, group: str, **standards: int) -> dict:
     parameters = [
         {"name": key, "low": 0, "high": 1 << 30, "default": value} for key, value in standards.items()
     ]
-    return {"operation": operation, "name": name, "group": group, "parameters": parameters}
+    means = {"shared_memory": group in ("two levels", "shared"), "levels": 2 if group == "two levels" else 1}
+    return {"operation": operation, "name": name, "group": group, "parameters": parameters, **means}
 
 
 CUT = {"segment": 0, "window": 2}

@@ -146,6 +146,7 @@ def test_exhaustive(launcher: list[str]):
     assert done.exit_code == 0, done.output
     assert len(asked("look_alike")) == 3, "none of the three has a parameter, and 'never' may not run"
     assert "3 settings looked at: all 3 that may run here and differ" in done.output
+    assert "best inside nodes: from 64 KiB messages" in done.output
 
 
 def test_what_kills_the_job_is_left_out(launcher: list[str], monkeypatch: pytest.MonkeyPatch):

@@ -15,6 +15,7 @@ from unisono.commands.values import json_option
 from unisono.common import files, printing, schemas
 from unisono.common.shown import shown_json
 from unisono.tables import decision_table
+from unisono.tables import ways as table_ways
 
 
 @click.group(cls=HintingGroup)
@@ -82,6 +83,39 @@ def show(names: tuple[str, ...], operation: str | None, as_json: bool) -> None:
     console = printing.console()
     for table in loaded:
         decision_table.render(table, operation, console)
+
+
+@command.command()
+@_files
+@click.option("--operation", metavar="NAME", help="Only this operation's rules.")
+@click.option(
+    "--network",
+    metavar="FILE",
+    help="A table of the same calls, tuned while the MPI sent all by the network.",
+)
+@_as_json
+def ways(names: tuple[str, ...], operation: str | None, network: str | None, as_json: bool) -> None:
+    """Compare the ways inside a node by what was measured: the MPI's own, messages, shared memory, the network.
+
+    For each size: the best of all that was measured, and the fastest of each way.
+    """
+    loaded = decision_table.require(names)
+    by_network = decision_table.require((network,))[0].rules if network is not None else []
+    algorithms = {(one["operation"], one["name"]): one for one in algorithms_of(operation)}
+    rows = [
+        one
+        for table in loaded
+        for one in table_ways.compared(
+            [rule for _, rule in table.rules], algorithms, [rule for _, rule in by_network]
+        )
+        if operation in (None, one.rule["operation"])
+    ]
+    if as_json:
+        printing.print_json(table_ways.as_data(rows))
+    elif rows:
+        table_ways.render(rows, printing.console())
+    else:
+        printing.echo("No rule has measured times: `unisono tune` measures.")
 
 
 @command.command()

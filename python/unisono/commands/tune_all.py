@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.markup import escape
 
 from unisono.commands.tune_run import Asked, LeftOut, TuningRun, cells_text
 from unisono.common import files, printing, tool
@@ -17,7 +19,7 @@ from unisono.machine import catalogue
 from unisono.machine.host import processor_name
 from unisono.measuring.measurer import Place
 from unisono.page import build, sources
-from unisono.tables import decision_table
+from unisono.tables import decision_table, ways
 from unisono.tuning import results
 from unisono.tuning.unfinished import Unfinished
 
@@ -123,9 +125,17 @@ class Tuning:
         if undecided:
             console.print(undecided_text(undecided), soft_wrap=True)
         console.print(self._cost_text(), soft_wrap=True)
+        self._say_ways(console)
         for line in using_lines(self.asked.output):
             printing.echo(line)
         return all(is_right)
+
+    def _say_ways(self, console: Console) -> None:
+        """Which way inside nodes is best for which sizes (A13)."""
+        rules = [rule for part in self.done for rule in part.rules()]
+        known = {(one["operation"], one["name"]): one for one in self.done[0].tuner.algorithms}
+        for line in ways.range_lines(list(ways.compared(rules, known))):
+            console.print(escape(line), soft_wrap=True)
 
 
 def using_lines(table: Path) -> list[str]:

@@ -77,4 +77,6 @@ def matrix(algorithm: Mapping[str, Any], size: int) -> Iterator[Candidate]:
         ]
     if "rounds" in known:
         settings += [c.with_(rounds=r) for c in settings for r in (1, 2, 0)]
+    if "blocking" in known:
+        settings += [c.with_(blocking=1) for c in settings if "segment" not in dict(c.parameters)]
     yield from settings

@@ -237,6 +237,7 @@ def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, ran
         "buffers": [2, 4, 8, 16] if size else [],
         "window": [1, 2, 4],
         "rounds": [1, 2, 8, 0],
+        "blocking": [0, 1],
         "bundle_up_to": [0, size],
         "of_nodes": [0, 1],
         "cell": [size],

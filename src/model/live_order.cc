@@ -107,12 +107,7 @@ void LiveSteps::find_waits(std::int32_t number) {
     keep_order(step, other, i);
     guard_exposed(step, other, i);
   }
-  if (is_message(step.kind) && stage.is_blocking) {
-    if (asked_.first_blocking < 0) asked_.first_blocking = number;
-    if (asked_.last_blocking >= 0 && is_live(asked_.last_blocking))
-      wait_done(step, at(asked_.last_blocking), asked_.last_blocking);
-    asked_.last_blocking = number;
-  }
+  if (is_message(step.kind) && stage.is_blocking) block(step, number);
   if (asked_.is_exposed && is_await(step.kind)) {
     if (asked_.last_exposed_await >= first_) at(asked_.last_exposed_await).is_ending_exposure = false;
     step.is_ending_exposure = true;
@@ -120,6 +115,36 @@ void LiveSteps::find_waits(std::int32_t number) {
   }
   if (step.is_node_step) order_node_step(number);
   link(number);
+}
+
+// One message after the other, piece by piece in a round.
+void LiveSteps::block(LiveStep& step, std::int32_t number) {
+  const bool is_next_round = asked_.blocking_round != step.round;
+  if (asked_.last_blocking >= 0 && is_live(asked_.last_blocking)) {
+    if (is_next_round) {
+      step.waits_for.push_back({asked_.last_blocking, Wait::all});
+    } else {
+      wait_done(step, at(asked_.last_blocking), asked_.last_blocking);
+    }
+  }
+  if (is_next_round) {
+    end_blocking_round();
+    asked_.first_blocking = number;
+  }
+  asked_.blocking_round = step.round;
+  asked_.last_blocking = number;
+}
+
+void LiveSteps::end_blocking_round() {
+  follow(asked_.first_blocking, asked_.last_blocking);
+  asked_.first_blocking = asked_.last_blocking = asked_.blocking_round = -1;
+}
+
+// The next piece of one waits for the last one's of the other.
+void LiveSteps::follow(std::int32_t first, std::int32_t last) {
+  if (uses_[stage_].pieces == 1 || first < 0 || first == last || !is_live(first)) return;
+  at(first).waits_for.push_back({last, Wait::previous});
+  at(last).waited_by.push_back(first);
 }
 
 void LiveSteps::link(std::int32_t number) {
@@ -221,13 +246,7 @@ void LiveSteps::end_stage() {
       add({.kind = StepKind::signal, .tick = use.ticks}, static_cast<int>(stage_), round_);
     }
   }
-  if (use.pieces == 1) return;
-  const auto follow = [this](std::int32_t first, std::int32_t last) {
-    if (first < 0 || first == last || !is_live(first)) return;
-    at(first).waits_for.push_back({last, Wait::previous});
-    at(last).waited_by.push_back(first);
-  };
-  follow(asked_.first_blocking, asked_.last_blocking);
+  end_blocking_round();
   follow(asked_.first_node, asked_.first_node >= 0 ? asked_.last_node : -1);
 }
 

@@ -148,7 +148,7 @@ void LiveSteps::load_stage() {
   const Stage& stage = program_.stages[stage_];
   if (round_ == 0) {
     asked_.first = next_;
-    asked_.first_blocking = asked_.last_blocking = asked_.first_node = -1;
+    asked_.first_blocking = asked_.last_blocking = asked_.blocking_round = asked_.first_node = -1;
     if (!stage.continues_channel) asked_.last_on_channel = -1;
     asked_.last_node = asked_.last_on_channel;
     asked_.last_exposed_await = -1;

@@ -164,6 +164,9 @@ class LiveSteps {
   void guard_exposed(LiveStep& step, const LiveStep& other, std::int32_t number);
   void order_node_step(std::int32_t number);
   void wait_done(LiveStep& step, const LiveStep& other, std::int32_t number) const;
+  void block(LiveStep& step, std::int32_t number);
+  void end_blocking_round();
+  void follow(std::int32_t first, std::int32_t last);
   void link(std::int32_t number);
 
   const schedule::Stage& stage_of(const LiveStep& step) const {
@@ -198,7 +201,7 @@ class LiveSteps {
   // Steps of the stage that is being asked for, by number; -1: there is none yet.
   struct AskedStage {
     std::int32_t first = 0;
-    std::int32_t first_blocking = -1, last_blocking = -1;
+    std::int32_t first_blocking = -1, last_blocking = -1, blocking_round = -1;  // messages of a round
     std::int32_t first_node = -1, last_node = -1;
     std::int32_t last_on_channel = -1;
     std::int32_t last_exposed_await = -1;

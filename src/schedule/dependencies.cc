@@ -104,7 +104,7 @@ class Finder {
       touched_.visit(i, steps_[i], [this](int other, Wait how) { collected_.add(other, how); });
       order_messages(i);
       hold_back(i);
-      block(i);
+      block(i, &found);
       if (steps_[i].begins_apart) stand_apart();
       order_points(i);
       guard_exposed(i);
@@ -168,15 +168,21 @@ class Finder {
     for (const int message : earlier->messages) wait_done(i, message);
   }
 
-  // One message after the other, and the first one's next piece after the last one's.
-  void block(int i) {
+  // One message after the other, and the first one's next piece after the last one's; round after round.
+  void block(int i, std::vector<std::vector<Predecessor>>* found) {
     if (!is_message(steps_[i].step.kind) || !steps_[i].is_blocking) return;
-    if (last_blocking_ >= 0) {
+    if (last_blocking_ >= 0 && steps_[last_blocking_].round != steps_[i].round) {
+      collected_.add(last_blocking_, Wait::all);
+      end_blocking_round(found);
+    } else if (last_blocking_ >= 0) {
       wait_done(i, last_blocking_);
-    } else {
-      first_blocking_ = i;
     }
+    if (first_blocking_ < 0) first_blocking_ = i;
     last_blocking_ = i;
+  }
+  void end_blocking_round(std::vector<std::vector<Predecessor>>* found) {
+    if (first_blocking_ >= 0) (*found)[first_blocking_].push_back({last_blocking_, Wait::previous});
+    first_blocking_ = last_blocking_ = -1;
   }
 
   // Waits for what no other step of earlier stages waits for.
@@ -304,7 +310,7 @@ class Finder {
   }
   // All node steps, and blocking messages, of a piece come before those of the next.
   void end_stage(std::vector<std::vector<Predecessor>>* found) {
-    if (first_blocking_ >= 0) (*found)[first_blocking_].push_back({last_blocking_, Wait::previous});
+    end_blocking_round(found);
     if (first_node_ < 0) return;
     if (first_node_ == last_node_ && !is_message(steps_[first_node_].step.kind)) return;
     (*found)[first_node_].push_back({last_node_, Wait::previous});

@@ -175,7 +175,7 @@ std::vector<AllgatherFamily> make_families() {
        .group = "ring",
        .sentence = "Blocks go around a ring, one each round.",
        .source = "A5, section 3.2; S1, logical ring",
-       .parameters = {segment_parameter(), window_parameter()},
+       .parameters = {segment_parameter(), window_parameter(), rounds_parameter(0)},
        .ring_order = ranks_in_order,
        .add = [](Composition* to, const Problem& problem, const Parameters& parameters,
                  const Items& items) { to->add(ring_allgather(problem, parameters, items)); }},
@@ -185,7 +185,7 @@ std::vector<AllgatherFamily> make_families() {
            "Blocks go around a ring that leaves a node, or a switch, only when it has been through all "
            "that hangs on it.",
        .source = "S1, S6, topology-specific logical ring",
-       .parameters = {segment_parameter(), window_parameter()},
+       .parameters = {segment_parameter(), window_parameter(), rounds_parameter(0)},
        .legality = {.needs_topology = true},
        .is_free_of_contention = true,
        .ring_order = [](const patterns::Layout& layout) { return patterns::Network(layout).ring_order(); },

@@ -15,13 +15,13 @@ using schedule::Program;
 
 namespace {
 
-int leader_of(const Layout& layout, int root, int node) {
+int leader_in(const Layout& layout, int root, int node) {
   return node == layout.node_of[root] ? root : layout.ranks_of[node].front();
 }
 
 Problem problem_of_node(const Problem& problem) {
   const Layout& layout = *problem.layout;
-  const int leader = leader_of(layout, problem.root, layout.node_of[problem.rank]);
+  const int leader = leader_in(layout, problem.root, layout.node_of[problem.rank]);
   Problem node = problem;
   node.size = layout.local_size(problem.rank);
   node.rank = layout.local_rank_of[problem.rank];
@@ -97,6 +97,10 @@ Levels::Levels(const Problem& problem)
       leaders_(problem_of_leaders(problem)),
       is_leader_(node_.rank == node_.root) {}
 
+int Levels::leader_of(int node) const {
+  return leader_in(*problem_.layout, problem_.root, node);
+}
+
 std::vector<int> Levels::ranks_in_node_order() const {
   return patterns::node_order(*problem_.layout);
 }
@@ -128,7 +132,7 @@ void Levels::add_leaders(Composition* composition, const Descriptor& inter, cons
   Program program = inter.build(leaders_, parameters);
   program.stages.front().begins_apart = begins_apart;
   mapping.rank_of = [layout = problem_.layout, root = problem_.root](int node) {
-    return leader_of(*layout, root, node);
+    return leader_in(*layout, root, node);
   };
   composition->add(is_leader_ ? program : idle(program), mapping);
 }

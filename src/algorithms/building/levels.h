@@ -54,6 +54,7 @@ class Levels {
   // the order of the nodes. For a rank that does not lead the problem of its node's leader.
   const schedule::Problem& leaders() const { return leaders_; }
   bool is_leader() const { return is_leader_; }
+  int leader_of(int node) const;  // its rank among all
   // Node order: nodes in turn, each one's ranks ascending. Equal to the order of ranks where these are
   // consecutive on the nodes.
   bool is_in_rank_order() const { return problem_.layout->is_consecutive(); }

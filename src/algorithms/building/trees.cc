@@ -70,7 +70,11 @@ const std::vector<TreeFamily>& tree_families() {
 }
 
 Program bcast_along(const Tree& tree, const Problem& problem, const Parameters& parameters, const Ref& data) {
-  Stage stage = message_stage(parameters, 1, [node = tree.at(problem.rank), data](int, Writer& writer) {
+  return bcast_along(tree.at(problem.rank), parameters, data);
+}
+
+Program bcast_along(const TreeNode& node, const Parameters& parameters, const Ref& data) {
+  Stage stage = message_stage(parameters, 1, [node, data](int, Writer& writer) {
     if (node.parent >= 0) writer.recv(data, node.parent);
     for (const TreeNode::Child& child : node.children) writer.send(data, child.rank);
   });
@@ -102,36 +106,52 @@ class TurnedBlocks {
 
 }  // namespace
 
-Program scatter_along(const Tree& tree, const Problem& problem) {
+Program scatter_along(const Tree& tree, const Problem& problem, const Parameters& parameters) {
   const TreeNode node = tree.at(problem.rank);
   const bool is_root = node.parent < 0;
   const bool is_leaf = node.children.empty();
   const Place place = is_root ? Place::input : is_leaf ? Place::output : Place::scratch;
   const TurnedBlocks turned(tree, problem.blocks);
+  const std::int64_t origin = turned.start(node.first), end = turned.start(node.last);
   // The root has them in the order of the ranks, others their subtree's in the order of the positions.
-  const auto run = [=, origin = turned.start(node.first)](int first, int last) {
-    const std::int64_t turned_back = turned.start(first) < turned.total() ? 0 : turned.total();
-    const std::int64_t begin = is_root ? turned_back : origin;
-    return blocks(place, turned.start(first) - begin, turned.start(last) - begin);
+  const auto unit = [=, turned_back = turned.total()](std::int64_t at) {
+    if (!is_root) return at - origin;
+    return at < turned_back ? at : at - turned_back;
   };
-  const auto messages = [=](int first, int last) {
-    std::vector<Ref> all;
-    for (const Tree::Run& part : tree.ascending_runs(first, last)) all.push_back(run(part.first, part.last));
-    return all;
+  const auto run = [=](const Tree::Run& of) {
+    const std::int64_t first = turned.start(of.first);
+    return blocks(place, unit(first), unit(first) + turned.start(of.last) - first);
   };
   const int own = tree.position_of(problem.rank);
-  auto write = [=](int, Writer& writer) {
+  const Tree::Run kept{own, own + 1};
+  auto write_whole = [=](int, Writer& writer) {
     if (!is_root) {
-      for (const Ref& message : messages(node.first, node.last)) writer.recv(message, node.parent);
+      for (const Tree::Run& part : tree.ascending_runs(node.first, node.last))
+        writer.recv(run(part), node.parent);
     }
     for (const TreeNode::Child& child : node.children) {
-      for (const Ref& message : messages(child.first, child.last)) writer.send(message, child.rank);
+      for (const Tree::Run& part : tree.ascending_runs(child.first, child.last))
+        writer.send(run(part), child.rank);
     }
-    writer.copy(blocks(Place::output, 0, turned.start(own + 1) - turned.start(own)), run(own, own + 1));
+    writer.copy(blocks(Place::output, 0, turned.start(own + 1) - turned.start(own)), run(kept));
   };
-  const bool is_between = !is_root && !is_leaf;
-  return one_stage(message_stage({}, 1, write),
-                   is_between ? turned.start(node.last) - turned.start(node.first) : 0);
+  // A block in each round, the same on all ranks; what has the longest way goes first.
+  auto write_cut = [=](int round, Writer& writer) {
+    const std::int64_t at = turned.start(tree.size()) - 1 - round;
+    if (at < origin || at >= end) return;
+    const Ref data = block(place, unit(at));
+    if (!is_root) writer.recv(data, node.parent);
+    for (const TreeNode::Child& child : node.children) {
+      if (turned.start(child.first) <= at && at < turned.start(child.last)) writer.send(data, child.rank);
+    }
+    if (const std::int64_t first = turned.start(own); first <= at && at < turned.start(own + 1))
+      writer.copy(block(Place::output, at - first), data);
+  };
+  const bool is_cut = parameters.get_or("segment", 0) != 0;
+  const std::int64_t scratch = is_root || is_leaf ? 0 : end - origin;
+  const int all_blocks = static_cast<int>(turned.start(tree.size()) - turned.start(0));
+  if (is_cut) return one_stage(message_stage(parameters, all_blocks, write_cut), scratch);
+  return one_stage(message_stage(parameters, 1, write_whole), scratch);
 }
 
 }  // namespace unisono::algorithms

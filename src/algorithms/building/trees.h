@@ -28,11 +28,15 @@ struct TreeFamily {
 const std::vector<TreeFamily>& tree_families();
 
 // The whole vector, or some other part of output, from parent to children.
+schedule::Program bcast_along(const patterns::TreeNode& node, const Parameters& parameters,
+                              const schedule::Ref& data = schedule::whole(schedule::Place::output));
 schedule::Program bcast_along(const patterns::Tree& tree, const schedule::Problem& problem,
                               const Parameters& parameters,
                               const schedule::Ref& data = schedule::whole(schedule::Place::output));
 // Each subtree's blocks from parent to children. Only ranks with both parent and children need scratch space.
-// Where a subtree's ranks go on from the last one to the first, its blocks come in two messages.
-schedule::Program scatter_along(const patterns::Tree& tree, const schedule::Problem& problem);
+// Where a subtree's ranks go on from the last one to the first, its blocks come in two messages. With
+// segments each block is a message of its own, cut into pieces, so that pieces are passed on as they come.
+schedule::Program scatter_along(const patterns::Tree& tree, const schedule::Problem& problem,
+                                const Parameters& parameters = {});
 
 }  // namespace unisono::algorithms

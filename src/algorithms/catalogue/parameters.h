@@ -18,10 +18,10 @@ inline ParameterSpec segment_parameter(std::int64_t standard = 0) {
 inline ParameterSpec window_parameter() {
   return {"window", "pieces", 1, 4, 2, "pieces of one message that may be under way at a time"};
 }
-inline ParameterSpec rounds_parameter() {
+inline ParameterSpec rounds_parameter(std::int64_t standard = 8) {
   return {"rounds", "",
           0,        64,
-          8,        "rounds whose messages may be under way at a time; 0: all, 1: as with blocking calls"};
+          standard, "rounds whose messages may be under way at a time; 0: all, 1: as with blocking calls"};
 }
 inline ParameterSpec blocking_parameter() {
   return {"blocking", "", 0, 1, 0, "1: one message at a time, as with blocking calls; 0: all that may be"};

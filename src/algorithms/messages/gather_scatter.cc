@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scatters along trees, and gathers, which are scatters turned round. A5, figure 3.1.
+// Scatters along trees, whole or cut into segments, and gathers, which are scatters turned round. A5, figures
+// 3.1 and 3.2.
+#include <utility>
+#include <vector>
+
 #include "algorithms/building/compose.h"
 #include "algorithms/building/trees.h"
+#include "algorithms/catalogue/parameters.h"
 
 namespace unisono::algorithms {
 
@@ -12,16 +17,18 @@ namespace {
 
 Descriptor along(const TreeFamily& family, Operation operation) {
   const bool is_gather = operation == Operation::gather;
+  std::vector<ParameterSpec> parameters = family.parameters;
+  parameters.insert(parameters.end(), {segment_parameter(), window_parameter(), blocking_parameter()});
   return {.name = family.name,
           .operation = operation,
           .group = family.shape == TreeShape::flat ? "flat" : "tree",
           .sentence = (is_gather ? "Blocks are collected " : "Blocks are handed out ") + family.phrase + ".",
           .source = family.source,
           .legality = {},
-          .parameters = family.parameters,
+          .parameters = std::move(parameters),
           .build = [&family, is_gather](const Problem& problem, const Parameters& parameters) {
             const Program scatter =
-                scatter_along(family.make(problem.size, problem.root, parameters), problem);
+                scatter_along(family.make(problem.size, problem.root, parameters), problem, parameters);
             return is_gather ? reversed(scatter) : scatter;
           }};
 }
@@ -29,7 +36,6 @@ Descriptor along(const TreeFamily& family, Operation operation) {
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all;
   for (const TreeFamily& family : tree_families()) {
-    if (family.shape == TreeShape::binary) continue;
     all.push_back(along(family, Operation::gather));
     all.push_back(along(family, Operation::scatter));
   }

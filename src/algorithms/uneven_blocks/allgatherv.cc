@@ -170,7 +170,7 @@ void add_families(std::vector<Descriptor>* all) {
 std::vector<Descriptor> make() {
   std::vector<Descriptor> all{
       descriptor("ring", "ring", "Blocks go around a ring, one each round.", "A5, section 3.2; S1",
-                 {segment_parameter(), window_parameter()}, ring),
+                 {segment_parameter(), window_parameter(), rounds_parameter(0)}, ring),
       descriptor("recursive_doubling", "exchange",
                  "In each round pairs exchange all that they have, at distance 1, 2, 4 ...",
                  "A5, section 3.2; S1", {}, recursive_doubling),

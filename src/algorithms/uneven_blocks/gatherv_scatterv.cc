@@ -58,7 +58,8 @@ std::vector<Ref> blocks_of(const Tree& tree, Place place, int first, int last) {
 }
 
 // Each subtree's blocks from parent to children. A rank with both keeps them in scratch space.
-Program scatter_along_tree(const Tree& tree, const Problem& problem) {
+// No segments: a leaf knows no lengths but its own, so ranks would not agree how many pieces there are.
+Program scatter_along_tree(const Tree& tree, const Problem& problem, const Parameters& parameters) {
   const Runs runs(problem);
   const TreeNode node = tree.at(problem.rank);
   const bool is_root = node.parent < 0;
@@ -74,7 +75,7 @@ Program scatter_along_tree(const Tree& tree, const Problem& problem) {
     }
     if (!is_leaf) writer.copy(runs.own(Place::output), runs.of(place, rank));
   };
-  return one_stage(message_stage({}, 1, write), is_root || is_leaf ? 0 : runs.total());
+  return one_stage(message_stage(parameters, 1, write), is_root || is_leaf ? 0 : runs.total());
 }
 
 // Lengths go the way of the blocks, ahead of them, to those that pass blocks on.
@@ -237,6 +238,8 @@ Descriptor along(const TreeFamily& family, Operation operation) {
   const auto tree_of = [&family](const Problem& problem, const Parameters& parameters) {
     return family.make(problem.size, problem.root, parameters);
   };
+  std::vector<ParameterSpec> parameters = family.parameters;
+  parameters.push_back(blocking_parameter());
   return {.name = family.name,
           .operation = operation,
           .group = "tree",
@@ -245,10 +248,10 @@ Descriptor along(const TreeFamily& family, Operation operation) {
               family.phrase + ".",
           .source = family.source,
           .legality = {},
-          .parameters = family.parameters,
+          .parameters = std::move(parameters),
           .build =
               [=](const Problem& problem, const Parameters& parameters) {
-                const Program scatter = scatter_along_tree(tree_of(problem, parameters), problem);
+                const Program scatter = scatter_along_tree(tree_of(problem, parameters), problem, parameters);
                 return is_gather ? reversed(scatter) : scatter;
               },
           .build_tree_header =
@@ -302,7 +305,7 @@ std::vector<Descriptor> make() {
             return TwoLevelBlocks(problem).scatter(parameters);
           })};
   for (const TreeFamily& family : tree_families()) {
-    if (family.shape == TreeShape::binary || family.shape == TreeShape::flat) continue;
+    if (family.shape == TreeShape::flat) continue;
     all.push_back(along(family, Operation::gatherv));
     all.push_back(along(family, Operation::scatterv));
   }

@@ -112,6 +112,22 @@ TEST(Predict, SettingsAreTried) {
             2);
 }
 
+// Blocks go down a chain piece by piece: a rank passes one on before it has all of them.
+TEST(Predict, SegmentsOfScattersAndGathersPassOn) {
+  const Machine machine = *find_built_in("ethernet");
+  for (const Operation operation : {Operation::scatter, Operation::gather}) {
+    for (const char* tree : {"chain", "binary"}) {
+      const algorithms::Descriptor& along = *algorithms::find(operation, tree);
+      const auto us = [&](std::int64_t segment, std::int64_t blocking) {
+        const auto chosen = parameters({{"segment", segment}, {"window", 2}, {"blocking", blocking}});
+        return predict_us(along, chosen, problem_on(operation, "8x1"), 1 << 20, machine).value();
+      };
+      EXPECT_LT(us(16 << 10, 0), 0.9 * us(0, 0)) << name(operation) << ' ' << tree;
+      EXPECT_GE(us(16 << 10, 1), us(16 << 10, 0)) << name(operation) << ' ' << tree;
+    }
+  }
+}
+
 // Each rank receives bundles from several nodes: none of them waits for another one.
 TEST(Predict, BundlesOfSeveralNodesArriveInAnyOrder) {
   for (const Operation operation : {Operation::neighbor_allgather, Operation::neighbor_alltoallw}) {

@@ -203,6 +203,21 @@ TEST(Compile, BlockingMessagesFollowEachOtherPieceByPiece) {
   EXPECT_EQ(waits(*blocking, 3), (Waits{{1, Wait::pieces}}));
 }
 
+// Messages of one pair start in their order, so all pieces of one come before those of the next.
+TEST(Compile, BlockingRoundsFollowEachOther) {
+  Stage stage = stage_of(2, [](int round, Writer& writer) {
+    writer.recv(block(Place::output, round), 1);
+    writer.send(block(Place::output, round), 2);
+  });
+  stage.is_blocking = true;
+  stage.segment_bytes = 64;
+  const auto made = compile(problem_of(Operation::bcast), {.stages = {stage}});
+  EXPECT_EQ(waits(*made, 0), (Waits{{1, Wait::previous}}));
+  EXPECT_EQ(waits(*made, 1), (Waits{{0, Wait::pieces}}));
+  EXPECT_EQ(waits(*made, 2), (Waits{{1, Wait::all}, {3, Wait::previous}}));
+  EXPECT_EQ(waits(*made, 3), (Waits{{2, Wait::pieces}}));
+}
+
 TEST(Compile, AStageThatBeginsApartWaitsForAllBefore) {
   const Stage first = stage_of(1, [](int, Writer& writer) {
     writer.recv(output, 1);

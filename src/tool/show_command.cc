@@ -3,12 +3,16 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithms/catalogue/descriptor.h"
 #include "pictures/print.h"
+#include "proof/count_transfers.h"
+#include "tool/answer.h"
 #include "tool/commands.h"
 #include "tool/layouts.h"
 #include "tool/question.h"
@@ -61,16 +65,55 @@ Parameters chosen_parameters(const Arguments& arguments, const Descriptor& descr
   return with_standards(descriptor, parameters);
 }
 
+Problem problem_of(const Arguments& arguments, Operation operation) {
+  Problem problem;
+  problem.operation = operation;
+  problem.layout = chosen_layout(arguments, standard_ranks);
+  problem.size = problem.layout->size();
+  problem.neighborhood = chosen_graph(arguments, operation, problem.size);
+  const int last_root = is_rooted(operation) ? problem.size - 1 : 0;
+  problem.root = static_cast<int>(arguments.number("root", 0, last_root, 0));
+  return problem;
+}
+
+// What crosses which border, as JSON.
+nlohmann::ordered_json transfers_of(const Arguments& arguments) {
+  const tuning::NamedAlgorithm chosen = chosen_algorithm(arguments);
+  const Descriptor& descriptor = *chosen.algorithm;
+  const Problem problem = problem_of(arguments, descriptor.operation);
+  if (has_uneven_blocks(descriptor.operation) || problem.neighborhood != nullptr)
+    throw UsageError("transfers are counted where all blocks are equally long, which those of " +
+                     std::string(name(descriptor.operation)) + " need not be");
+  const Parameters parameters = chosen_parameters(arguments, descriptor, chosen.parameters);
+  const std::int64_t bytes = moves_data(descriptor.operation)
+                                 ? arguments.number("count", 0, std::numeric_limits<std::int32_t>::max(), 8)
+                                 : 0;
+  const std::string why = why_illegal(descriptor, problem, bytes, true, true);
+  if (!why.empty()) throw UsageError(descriptor.name + " " + why);
+  std::vector<std::string> failures;
+  const auto build = [&](const Problem& of_rank) { return descriptor.build(of_rank, parameters); };
+  const proof::CheckedCall call = proof::spread_out(descriptor.name, problem, false, build, &failures);
+  if (!failures.empty()) throw std::runtime_error(failures.front());
+  nlohmann::ordered_json borders = nlohmann::ordered_json::array();
+  for (const proof::Border& border : proof::count_transfers(call, bytes)) {
+    nlohmann::ordered_json one = {{"between", border.name}, {"parts", border.parts}, {"lines", border.lines},
+                                  {"flags", border.flags},  {"bytes", border.bytes}, {"least_lines", nullptr},
+                                  {"least_bytes", nullptr}};
+    if (border.least_lines) one["least_lines"] = *border.least_lines;
+    if (border.least_bytes) one["least_bytes"] = *border.least_bytes;
+    borders.push_back(std::move(one));
+  }
+  return {{"operation", name(descriptor.operation)},
+          {"algorithm", descriptor.name},
+          {"layout", problem.layout->text()},
+          {"bytes", bytes},
+          {"borders", borders}};
+}
+
 Picture picture_of(const Arguments& arguments) {
   const tuning::NamedAlgorithm chosen = chosen_algorithm(arguments);
   const Descriptor& descriptor = *chosen.algorithm;
-  Problem problem;
-  problem.operation = descriptor.operation;
-  problem.layout = chosen_layout(arguments, standard_ranks);
-  problem.size = problem.layout->size();
-  problem.neighborhood = chosen_graph(arguments, descriptor.operation, problem.size);
-  const int last_root = is_rooted(descriptor.operation) ? problem.size - 1 : 0;
-  problem.root = static_cast<int>(arguments.number("root", 0, last_root, 0));
+  Problem problem = problem_of(arguments, descriptor.operation);
   const Parameters parameters = chosen_parameters(arguments, descriptor, chosen.parameters);
   Picture picture;
   if (arguments.has("count")) {
@@ -104,8 +147,12 @@ int show_algorithm(const std::vector<std::string>& words) {
                              "segment", "parameter", "count", "format"},
                             {});
   const std::string format = arguments.text("format", "text");
+  if (format == "transfers") {
+    print(transfers_of(arguments));
+    return 0;
+  }
   if (format != "text" && format != "svg" && format != "json") {
-    throw UsageError("--format " + format + ": there are text, svg, json");
+    throw UsageError("--format " + format + ": there are text, svg, json, transfers");
   }
   const Picture picture = picture_of(arguments);
   const std::string drawing = format == "text"  ? pictures::to_text(picture)

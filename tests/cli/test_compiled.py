@@ -161,6 +161,23 @@ def test_show_draws_pieces_in_time(
     assert line is None or line in answer.stdout.splitlines()
 
 
+def test_show_counts_what_crosses_borders(stage: Stage, built: dict[str, str]) -> None:
+    words = ["show", "allreduce", "--algorithm", "fused", "--layout", "2x2x4", "--transfers"]
+    refused = stage.unisono(*words, environment=built)
+    assert refused.returncode == 2 and "fused needs all ranks on one node" in refused.stderr, refused.stderr
+    words[5] = "1x2x4"
+    found = json.loads(stage.unisono(*words, "--json", environment=built).stdout)
+    assert found["bytes"] == 8 and found["layout"] == "1x2x4"
+    of_domains = found["borders"][1]
+    assert (of_domains["between"], of_domains["parts"]) == ("numa", 2)
+    assert (of_domains["lines"], of_domains["least_lines"]) == (2 * 4 * 4, 2)
+    shown = stage.unisono(*words, "--count", "1K", environment=built).stdout
+    assert "NUMA domains" in shown and "at least" in shown and "1 KiB" in shown
+    uneven = ["show", "alltoallv", "--algorithm", "pairwise", "--transfers"]
+    assert "equally long" in stage.unisono(*uneven, environment=built).stderr
+    assert stage.unisono(*words, "-o", "f.svg", environment=built).returncode == 2
+
+
 def test_show_knows_a_sources_name(stage: Stage, built: dict[str, str]) -> None:
     answer = stage.unisono("show", "alltoall", "--algorithm", "2D mesh", "--ranks", "4", environment=built)
     assert answer.stdout.startswith("alltoall, mesh_2d: 4 ranks"), answer.stderr

@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,6 +16,7 @@ from unisono.commands.values import collected, graph_option, json_option
 from unisono.common import files, printing, tool, units
 from unisono.common.errors import UsageError
 
+_PARTS = {"node": "nodes", "socket": "sockets", "numa": "NUMA domains", "cache": "caches", "rank": "ranks"}
 _FORMATS = {".svg": "svg", ".txt": "text", ".json": "json"}
 
 
@@ -53,6 +55,7 @@ class Asked:
     segment: int | None
     parameters: list[str]
     count: int | None
+    transfers: bool
     output: Path | None
     as_json: bool
 
@@ -117,6 +120,11 @@ class Asked:
     help="Bytes that the call moves, 1M for instance; what goes in several pieces is drawn in time as well.",
 )
 @click.option(
+    "--transfers",
+    is_flag=True,
+    help="Count what crosses the borders of nodes, of domains inside them and of ranks, in a call of --count bytes (8).",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write .svg, .txt or .json to this file."
 )
 @json_option("Print the steps as JSON.")
@@ -131,12 +139,46 @@ def command(asked: Asked) -> None:
     if output is not None and output.suffix not in _FORMATS:
         raise UsageError(f"{output}: the name must end in {', '.join(_FORMATS)}, which says what to write")
     question = asked.question(asked.algorithm)
+    if asked.transfers:
+        if output is not None:
+            raise UsageError("--transfers prints numbers, and no picture: leave --output out")
+        _print_transfers(tool.ask(*question, "--format", "transfers"), asked.as_json)
+        return
     if output is not None:
         files.write_whole(output, tool.ask_text(*question, "--format", _FORMATS[output.suffix]))
     if asked.as_json:
         printing.echo(tool.ask_text(*question, "--format", "json"), nl=False)
     elif output is None:
         printing.echo(tool.ask_text(*question, "--format", "text"), nl=False)
+
+
+def _print_transfers(found: dict[str, Any], as_json: bool) -> None:
+    """A row for each border, from outside to inside, with the least that any algorithm needs where that is known."""
+    if as_json:
+        printing.print_json(found)
+        return
+    printing.print_rows(
+        printing.console(),
+        f"{found['operation']}:{found['algorithm']}, {found['layout']}, {units.bytes_text(found['bytes'])}",
+        ["between", "parts", "lines of data", "at least", "lines of flags", "bytes", "at least "],
+        [
+            [
+                _PARTS.get(border["between"], border["between"]),
+                units.count_text(border["parts"]),
+                units.count_text(border["lines"]),
+                _known(border["least_lines"]),
+                units.count_text(border["flags"]),
+                units.count_text(border["bytes"]),
+                _known(border["least_bytes"]),
+            ]
+            for border in found["borders"]
+        ],
+        right=("parts", "lines of data", "at least", "lines of flags", "bytes", "at least "),
+    )
+
+
+def _known(count: int | None) -> str:
+    return "" if count is None else units.count_text(count)
 
 
 def ranks_in(layout: str) -> int:

@@ -20,8 +20,8 @@ struct Border {
   std::int64_t bytes = 0;  // data
   std::int64_t lines = 0;  // cache lines of data; of 64 bytes, or 56 with a flag beside them
   std::int64_t flags = 0;  // cache lines that hold flags alone
-  // The least that any algorithm moves across it where the operation is on one vector: it enters every part
-  // once, and leaves every part once where all ranks' operands are joined. Nothing for other operations.
+  // The least that any algorithm moves across it, where the operation is on one vector. That enters every
+  // part once, and leaves every part once where all ranks' operands are joined.
   std::optional<std::int64_t> least_bytes = std::nullopt, least_lines = std::nullopt;
 };
 

@@ -222,7 +222,11 @@ ReadNoise noise_from_text(std::string_view text) {
                               did_you_mean(kind, {kind_names.begin(), kind_names.end()})};
   }
   NoiseSource source{.kind = static_cast<NoiseKind>(found - kind_names.begin())};
+  std::vector<std::string> given;
   for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
+    if (std::ranges::find(given, words[i]) != given.end())
+      return {std::nullopt, "'" + words[i] + "' of " + kind + " is given twice"};
+    given.push_back(words[i]);
     if (std::string problem = take_field(words[i], words[i + 1], &source); !problem.empty())
       return {std::nullopt, std::move(problem)};
   }

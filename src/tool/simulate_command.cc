@@ -45,6 +45,8 @@ model::NoiseRecording recording_in(const std::string& name) {
 std::vector<NoiseSource> chosen_noise(const Arguments& arguments, const Machine& machine) {
   std::vector<NoiseSource> all;
   if (!arguments.has("noise")) return machine.noise;
+  if (arguments.all("noise").size() > 1 && std::ranges::count(arguments.all("noise"), "none") > 0)
+    throw UsageError("--noise none leaves all noise out, and there is another --noise");
   for (const std::string& given : arguments.all("noise")) {
     const std::size_t colon = given.find(':');
     const std::string text = given.substr(0, colon);

@@ -258,6 +258,9 @@ def test_page_and_text(stage: Stage, built: dict[str, str], tmp_path: Path) -> N
     [
         ([], "say which operation"),
         (["allreduce", "--noise", "unifrom(rate=1,mean=1)"], "did you mean 'uniform'"),
+        (["allreduce", "--noise", "uniform(rate=1,rate=2,mean=1)"], "'rate' of uniform is given twice"),
+        (["allreduce", "--noise", "none", "--noise", "fixed(rate=1,mean=1)"], "leaves all noise out"),
+        (["allreduce", "--noise", "machine", "--noise", "none"], "leaves all noise out"),
         (["allreduce", "--noise", "recorded"], "has no recording"),
         (
             ["allreduce", "--noise", "fixed(rate=0,mean=1)"],

@@ -69,7 +69,8 @@ TEST(Noise, WhoOnlyWaitsMeetsAShare) {
 
 TEST(Noise, MistakesAreSaid) {
   for (const char* text : {"unifrom(rate=1,mean=1)", "uniform", "uniform(rate=1)", "uniform(rate=x,mean=1)",
-                           "uniform(rate=1,mean=1", "uniform(length=3)", "fixed(rate=-1,mean=2)"}) {
+                           "uniform(rate=1,mean=1", "uniform(length=3)", "fixed(rate=-1,mean=2)",
+                           "uniform(rate=1,mean=1,rate=1)"}) {
     const ReadNoise read = noise_from_text(text);
     EXPECT_FALSE(read.source) << text;
     EXPECT_NE(read.problem, "") << text;

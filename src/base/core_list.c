@@ -8,17 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+// A number's digits, and nothing else. -1: there are none.
+static long read_number(const char* at, char** end) {
+  if (*at >= '0' && *at <= '9') return strtol(at, end, 10);
+  *end = (char*)at;
+  return -1;
+}
+
 static int read_list(const char* list, cpu_set_t* set) {
   CPU_ZERO(set);
   char* end = NULL;
-  for (const char* at = list; *at != '\0'; at = *end == ',' ? end + 1 : end) {
-    const long first = strtol(at, &end, 10);
-    const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-    if (end == at || (*end != ',' && *end != '\0') || first < 0 || last < first || last >= CPU_SETSIZE)
-      return 0;
+  for (const char* at = list;; at = end + 1) {
+    const long first = read_number(at, &end);
+    const long last = *end == '-' ? read_number(end + 1, &end) : first;
+    if ((*end != ',' && *end != '\0') || first < 0 || last < first || last >= CPU_SETSIZE) return 0;
     for (long core = first; core <= last; ++core) CPU_SET((int)core, set);
+    if (*end == '\0') return 1;
   }
-  return CPU_COUNT(set) != 0;
 }
 
 int unisono_is_core_list(const char* list) {
@@ -56,4 +62,13 @@ void unisono_usable_cores(char* list, unsigned long size) {
     used += (unsigned long)length;
     first = last;
   }
+}
+
+void unisono_why_not_on_cores(const char* list, int error, char* text, unsigned long size) {
+  char usable[256];
+  unisono_usable_cores(usable, sizeof usable);
+  const int is_none_there = error == EINVAL && usable[0] != '\0';
+  snprintf(text, size, "an agent cannot run on cores %s of its node: %s%s%s", list,
+           is_none_there ? "it has " : strerror(error), is_none_there ? usable : "",
+           is_none_there ? " for this job" : "");
 }

@@ -16,6 +16,9 @@ int unisono_bind_to_cores(const char* list);
 // Those that the calling thread may be bound to, as such a list, as far as there is room.
 void unisono_usable_cores(char* list, unsigned long size);
 
+// Why an agent cannot run there: unisono_bind_to_cores() has returned this error.
+void unisono_why_not_on_cores(const char* list, int error, char* text, unsigned long size);
+
 #ifdef __cplusplus
 }
 #endif

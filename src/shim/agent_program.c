@@ -118,12 +118,9 @@ static void start_watch(void) {
 static void bind_to(const char* cores) {
   const int error = unisono_bind_to_cores(cores);
   if (error == 0) return;
-  char usable[256];
-  unisono_usable_cores(usable, sizeof usable);
-  if (error == EINVAL && usable[0] != '\0')
-    unisono_say("an agent cannot run on cores %s of its node: it has %s for this job", cores, usable);
-  else
-    unisono_say("an agent cannot run on cores %s of its node: %s", cores, strerror(error));
+  char why[512];
+  unisono_why_not_on_cores(cores, error, why, sizeof why);
+  unisono_say("%s", why);
   unisono_end_job(exit_own_failure);
 }
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <system_error>
 #include <utility>
@@ -220,11 +219,9 @@ std::string AgentThread::bind() const {
   }
   const int error = unisono_bind_to_cores(told_.cores.c_str());
   if (error == 0) return {};
-  char usable[256];
-  unisono_usable_cores(usable, sizeof usable);
-  const bool is_none_there = error == EINVAL && usable[0] != '\0';
-  return "an agent cannot run on cores " + told_.cores + " of its node: " +
-         (is_none_there ? "it has " + std::string(usable) + " for this job" : std::strerror(error));
+  char why[512];
+  unisono_why_not_on_cores(told_.cores.c_str(), error, why, sizeof why);
+  return why;
 }
 
 // What becomes of calls that it had their ranks find out.

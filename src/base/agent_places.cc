@@ -2,6 +2,7 @@
 #include "base/agent_places.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/core_list.h"
 
@@ -19,6 +20,12 @@ bool is_host(std::string_view word) {
          word.find_first_not_of(inside) == std::string_view::npos;
 }
 
+// Names of hosts have no upper and lower case (RFC 4343), whatever the words of who writes them.
+bool is_same_name(std::string_view one, std::string_view other) {
+  return std::ranges::equal(
+      one, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
+
 bool add(std::string_view word, bool is_of_hosts, AgentPlaces* places) {
   if (!is_of_hosts) {
     if (word.empty() || word.find_first_not_of(of_cores) != std::string_view::npos) return false;
@@ -27,11 +34,19 @@ bool add(std::string_view word, bool is_of_hosts, AgentPlaces* places) {
     return true;
   }
   if (!is_host(word)) return false;
-  if (std::ranges::find(places->hosts, word) == places->hosts.end()) places->hosts.emplace_back(word);
+  if (std::ranges::none_of(places->hosts, [word](const auto& host) { return is_same_name(host, word); }))
+    places->hosts.emplace_back(word);
   return true;
 }
 
 }  // namespace
+
+bool is_same_host(std::string_view one, std::string_view other) {
+  const auto short_name = [](std::string_view name) { return name.substr(0, name.find('.')); };
+  const bool are_both_long =
+      one.find('.') != std::string_view::npos && other.find('.') != std::string_view::npos;
+  return are_both_long ? is_same_name(one, other) : is_same_name(short_name(one), short_name(other));
+}
 
 std::optional<AgentPlaces> agent_places(std::string_view text) {
   AgentPlaces places;

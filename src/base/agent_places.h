@@ -17,4 +17,7 @@ struct AgentPlaces {
 // "hosts:node1,node2,cores:3,8-11", with either part left out or both. Nothing where it is no such text.
 std::optional<AgentPlaces> agent_places(std::string_view text);
 
+// One host may have a longer name and a shorter one.
+bool is_same_host(std::string_view one, std::string_view other);
+
 }  // namespace unisono

@@ -56,9 +56,15 @@ std::string of_no_agents(const RunLine& line) {
   const auto option = std::ranges::find_if(
       line.given, [](const Given& given) { return given.spec->name.starts_with("agents_"); });
   if (option == line.given.end() || typed_value(*option).empty() ||
-      std::ranges::any_of(line.given, [](const Given& given) { return given.spec->name == "agents"; }) ||
-      options_of(settings_for_ranks(line)).agents != "0")
+      std::ranges::any_of(line.given, [](const Given& given) { return given.spec->name == "agents"; }))
     return {};
+  const launch::Settings settings = settings_for_ranks(line);
+  if (options_of(settings).agents != "0") return {};
+  const auto agents = std::ranges::find(option_list(), "agents", &OptionSpec::name);
+  const std::string value = value_of(settings, agents->environment);
+  Options scratch;
+  const std::string problem = value.empty() ? std::string() : agents->set(scratch, value);
+  if (!problem.empty()) return std::string(agents->environment) + "=" + value + ": it " + problem;
   return as_typed(*option) + ": this job has no agents; add --agents 1, or --agents thread";
 }
 

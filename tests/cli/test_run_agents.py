@@ -139,7 +139,9 @@ class TestCommand:
             ),
         ],
     )
-    @pytest.mark.parametrize("named", ["hosts:n1,n2.site", "hosts:n1,n2.site,n1,cores:3"])
+    @pytest.mark.parametrize(
+        "named", ["hosts:n1,n2.site", "hosts:n1,n2.site,n1,cores:3", "hosts:n1,n2.site,N1,N2.Site"]
+    )
     def test_named_hosts(self, stage: Stage, flavour: str, words: str, expected: str, named: str) -> None:
         """They stand for what the launcher's own words say, each once."""
         (stage.work / "h").write_text("x:4\ny:4\nz:4\n")
@@ -278,6 +280,7 @@ class TestRefused:
                 "--agents-on cores:0: this job has no agents; add --agents 1, or --agents thread",
             ),
             ("--agents-carrier=ucc", "0", "--agents-carrier ucc: this job has no agents"),
+            ("--agents-on cores:0", "2", "UNISONO_AGENTS=2: it takes one of 0|1|thread"),
             ("--agents-on cores:0", "thread", ""),
             ("--agents-on cores:0 --agents 0", "", ""),
             ("--agents-on=", "", ""),

@@ -43,11 +43,19 @@ def by_ranks(mpi: Mpi, line: Sequence[str], folder: Path) -> list[str]:
     return [*words[:1], "--map-by", f"rankfile:file={folder / 'ranks'}", *words[1:]]
 
 
+def beside_a_file(line: Sequence[str], folder: Path) -> list[str]:
+    """Open MPI's command line with a file of other hosts, which agents are told as well."""
+    (folder / "others").write_text("node2 slots=2\nnode3 slots=2\n")
+    return [*line[:1], "--hostfile", str(folder / "others"), *line[1:]]
+
+
 def run(
-    mpi: Mpi, cluster: Cluster, folder: Path, named: str, is_by_ranks: bool = False, deadline_s: int = 30
+    mpi: Mpi, cluster: Cluster, folder: Path, named: str, way: str = "", deadline_s: int = 30
 ) -> job.Result:
     line = mpi.launch(sum(NODES), [compile_program(mpi, "overlap.c"), "40", "200"], {}, Layout(NODES))
-    words = by_ranks(mpi, line, folder) if is_by_ranks else line
+    words = by_ranks(mpi, line, folder) if way == "ranks" else line
+    if way == "file":
+        words = beside_a_file(line, folder)
     options = ["--agents-on", named, "--agents-deadline", str(deadline_s), "--report", "r.json"]
     command = cluster.on_head([*WITH_AGENTS, *options, "--", *words])
     result = job.run(command, environment(mpi), directory=folder).check()
@@ -56,11 +64,12 @@ def run(
 
 
 @pytest.mark.in_turns(2)
-@pytest.mark.parametrize("cores", ["", ",cores:0-1"])
-def test_those_of_the_job(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path, cores: str) -> None:
-    """Open MPI is told by a file of ranks, which Unisono does not read."""
-    is_by_ranks = cluster_mpi.family.startswith("openmpi")
-    result = run(cluster_mpi, cluster, tmp_path, f"hosts:node0,node1{cores}", is_by_ranks)
+@pytest.mark.parametrize(("cores", "way"), [("", "ranks"), (",cores:0-1", "ranks"), ("", "file")])
+def test_those_of_the_job(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path, cores: str, way: str) -> None:
+    """Open MPI is told by a file of ranks, which Unisono does not read; or names count for more than a file."""
+    is_openmpi = cluster_mpi.family.startswith("openmpi")
+    named = f"hosts:node0,node1{cores}"
+    result = run(cluster_mpi, cluster, tmp_path, named, way if is_openmpi else "")
     assert calls_by_agents(tmp_path / "r.json") == OPERATIONS, str(result)
     assert "unisono" not in result.errors, str(result)
 

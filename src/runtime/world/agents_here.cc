@@ -45,14 +45,7 @@ const Found* first_without(const std::vector<Found>& of_all) {
   return found;
 }
 
-// Option agents_on may name hosts. One host may have a longer name and a shorter one.
-bool is_same_host(std::string_view one, std::string_view other) {
-  const auto short_name = [](std::string_view name) { return name.substr(0, name.find('.')); };
-  const bool are_both_long =
-      one.find('.') != std::string_view::npos && other.find('.') != std::string_view::npos;
-  return are_both_long ? one == other : short_name(one) == short_name(other);
-}
-
+// Option agents_on may name hosts.
 bool has_host(const std::vector<std::string>& hosts, std::string_view host) {
   return std::ranges::any_of(hosts, [host](const std::string& one) { return is_same_host(one, host); });
 }

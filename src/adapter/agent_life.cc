@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 #include "adapter/below/datatype.h"
@@ -16,6 +15,7 @@
 #include "adapter/below/place.h"
 #include "adapter/host_interface/mpi_host.h"
 #include "agents/agent.h"
+#include "agents/agent_processes.h"
 #include "preload/agent_library.h"
 
 namespace unisono::adapter {
@@ -25,16 +25,11 @@ constexpr int failure_status = 125;
 
 static_assert(sizeof(std::atomic<bool>) == sizeof(unsigned char));
 
-// MPICH 5 has a file in /dev/shm for the processes of a node, and removes it in MPI_Finalize alone. When all
-// have mapped it nobody needs its name: whoever is killed then leaves nothing.
+// When all have mapped them nobody needs their names: whoever is killed then leaves nothing. Before that
+// `unisono run` removes them (src/front/agents_watch.h).
 void remove_files_of_mpich(host::Host& host) {
-  constexpr std::string_view beginning = "/dev/shm/mpich_shm_";
   if (host.family_name() == "openmpi" || host.barrier(host.world()) != MPI_SUCCESS) return;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t at = line.find(beginning);
-    if (at != std::string::npos) ::unlink(line.substr(at).c_str());
-  }
+  for (const std::string& file : agents::files_of_mpich(getpid())) ::unlink(file.c_str());
 }
 
 // `unisono run` reads it (src/front/agents_job.cc).

@@ -84,6 +84,19 @@ std::vector<AgentProcess> agents_of(const std::string& job) {
   return found;
 }
 
+std::vector<std::string> files_of_mpich(int process) {
+  constexpr std::string_view beginning = "/dev/shm/mpich_shm_", removed = " (deleted)";
+  std::vector<std::string> found;
+  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t at = line.find(beginning);
+    if (at == std::string::npos || line.ends_with(removed)) continue;
+    line.erase(0, at);
+    if (std::ranges::find(found, line) == found.end()) found.push_back(std::move(line));
+  }
+  return found;
+}
+
 void end_agents_before(const std::string& job, int again) {
   for (const AgentProcess& agent : agents_of(job)) {
     if (agent.again >= again || agent.process.number() == getpid()) continue;

@@ -35,6 +35,10 @@ struct AgentProcess {
 };
 std::vector<AgentProcess> agents_of(const std::string& job);
 
+// The files in /dev/shm that MPICH 5 has for the processes of a node, as far as this process has mapped them.
+// It removes them in MPI_Finalize alone.
+std::vector<std::string> files_of_mpich(int process);
+
 // Ends agents of the job on this host that were started before these, which are the `again`-th new ones.
 void end_agents_before(const std::string& job, int again);
 

@@ -89,6 +89,11 @@ AgentsJob::AgentsJob(const RunLine& line, const Options& options, const launch::
   if (is_on_command_line(line)) throw launch::UsageError(why_not_ + ". Leave out --agents.");
 }
 
+AgentsJob::~AgentsJob() {
+  companion_.reset();
+  watch_.remove_files();
+}
+
 bool AgentsJob::are_ready() const {
   return companion_->said().find(agents::ready_words) != std::string::npos;
 }
@@ -96,6 +101,7 @@ bool AgentsJob::are_ready() const {
 // They are started again where they can have begun something: what cannot start at all does so no better the
 // second time.
 std::optional<launch::Words> AgentsJob::after_failure(const std::string& how) {
+  watch_.remove_files();
   const bool have_begun = starts_ > 1 || are_ready();
   if (have_begun && starts_ <= most_starts_again) {
     watch_.begin(starts_);

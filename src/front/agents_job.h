@@ -25,6 +25,7 @@ class AgentsJob {
   // file does, it goes without: `why_not` then says why.
   AgentsJob(const RunLine& line, const Options& options, const launch::Understood& understood,
             const Home& home, const std::string& job_name);
+  ~AgentsJob();
   AgentsJob(const AgentsJob&) = delete;
   AgentsJob& operator=(const AgentsJob&) = delete;
 

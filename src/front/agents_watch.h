@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,12 @@ class AgentsWatch {
   void begin(int again);
   // Empty, or why they do not serve. `are_ready`: the first one has said that all are there.
   std::string what_is_wrong(bool are_ready);
+  // What agents of this host have left that were killed inside MPI_Init. None of them lives any more.
+  void remove_files();
 
  private:
   using Clock = std::chrono::steady_clock;
+  void look_at_start();
   void look_for_new();
   Clock::duration longest_start() const;
 
@@ -33,6 +37,8 @@ class AgentsWatch {
   Clock::time_point begun_ = Clock::now();
   Clock::duration first_start_{};  // how long it took
   std::vector<agents::WatchedProcess> of_this_host_;
+  Clock::time_point next_look_for_new_{};
+  std::set<std::string> files_;  // that their MPI has made
 };
 
 }  // namespace unisono::front

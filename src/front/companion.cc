@@ -24,6 +24,9 @@ constexpr auto shortest_life = std::chrono::milliseconds(500);
 constexpr auto end_after_failure = std::chrono::milliseconds(500),
                end_after_term = std::chrono::milliseconds(1000);
 constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 100'000'000};
+// While it starts there is more to see.
+constexpr auto start_time = std::chrono::seconds(5);
+constexpr timespec between_first_looks{.tv_sec = 0, .tv_nsec = 20'000'000};
 constexpr std::size_t most_said_bytes = std::size_t{1} << 16;
 
 }  // namespace
@@ -98,13 +101,13 @@ std::optional<timespec> Companion::look() {
   if (is_ending_) return std::nullopt;
   if (is_running()) {
     look_at_life();
-    return between_looks;
+    return Clock::now() - started_ < start_time ? between_first_looks : between_looks;
   }
   if (!is_due_) return std::nullopt;
   const auto left = std::chrono::nanoseconds(started_ + shortest_life - Clock::now()).count();
   if (left > 0) return timespec{left / 1'000'000'000, left % 1'000'000'000};
   start();
-  return is_due_ ? std::optional(timespec{0, 1'000'000}) : std::optional(between_looks);
+  return is_due_ ? std::optional(timespec{0, 1'000'000}) : std::optional(between_first_looks);
 }
 
 bool Companion::has_ended_within(int milliseconds) {

@@ -19,6 +19,21 @@ def wait_for_signal(seconds: float) -> int:
     return 0
 
 
+def kill_agent_that_starts() -> str:
+    """An agent dies whose MPI has made a file of MPICH's, of which the name is returned."""
+    file = f"/dev/shm/mpich_shm_{os.getpid():x}_9"
+    script = (
+        "import mmap, sys, time; made = open(sys.argv[1], 'w+b'); made.truncate(4096); "
+        "mapped = mmap.mmap(made.fileno(), 4096); time.sleep(60)"
+    )
+    job = sys.argv[sys.argv.index("--job") + 1]
+    agent = subprocess.Popen(["unisono-agent", "-c", script, file, "--job", job], executable=sys.executable)
+    time.sleep(1.5)
+    agent.kill()
+    agent.wait()
+    return file
+
+
 def run_agents() -> int:
     """Does what FAKE_AGENTS says, and writes down what it was started with and what it has read."""
     what, _, value = os.environ.get("FAKE_AGENTS", "stay").partition(" ")
@@ -27,6 +42,9 @@ def run_agents() -> int:
     log.write_text(json.dumps(found))
     if what == "fail":
         print(f"there is no node\n\x1b[2J{value}", file=sys.stderr)
+        return 3
+    if what == "leave":
+        log.write_text(json.dumps({**found, "file": kill_agent_that_starts()}))
         return 3
     if what == "die":
         # So often, and each time when all of them are there, as those are that stay.

@@ -352,6 +352,16 @@ class TestLife:
         assert "the job's agents are gone: mpirun ended with status 3." in answer.stderr
         assert "agents: there is no node\nagents: \\x1b[2J1\n" in answer.stderr
 
+    def test_killed_while_they_start(self, stage: Stage) -> None:
+        """What their MPI has left in /dev/shm is removed."""
+        environment = {"FAKE_DO": "start 0", "FAKE_AGENTS": "leave"}
+        answer = stage.unisono("run", "--agents", "1", "mpirun", "sleep", "3", environment=environment)
+        assert answer.returncode == 0 and "the job's agents are gone" in answer.stderr, answer.stderr
+        file = Path(stage.agents()["file"])
+        is_left = file.exists()
+        file.unlink(missing_ok=True)
+        assert not is_left
+
     @pytest.mark.parametrize("deaths", [2, 9])
     def test_started_again(self, stage: Stage, deaths: int) -> None:
         """Up to five times, and not more often than each half second."""

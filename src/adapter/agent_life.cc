@@ -46,8 +46,14 @@ std::string serve(const UnisonoAgent& agent) {
   begin_places();
   begin_marks();
   const auto* must_end = reinterpret_cast<const std::atomic<bool>*>(agent.must_end);
-  const bool is_first = host.comm_rank(host.world()) == 0;
-  std::string why = agents::run(host, host.world(),
+  const int rank = host.comm_rank(host.world());
+  const bool is_first = rank == 0;
+  // Where ranks have died agents may have sent what no other one receives any more. MPICH 5 ends with an
+  // error where such a communicator is freed, as MPI_COMM_WORLD is in MPI_Finalize. This one is left to it.
+  host::Comm comm{};
+  if (host.comm_split(host.world(), 0, rank, &comm) != MPI_SUCCESS)
+    return "its MPI makes no communicator for it";
+  std::string why = agents::run(host, comm,
                                 {.job = agent.job,
                                  .must_end = must_end,
                                  .carrier = agent.carrier,

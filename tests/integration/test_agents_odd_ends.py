@@ -36,6 +36,18 @@ def test_without_finalize(mpi: Mpi, tmp_path: Path, how: str) -> None:
 
 
 @pytest.mark.in_turns(2)
+def test_ranks_end_before_their_launcher(mpi: Mpi, tmp_path: Path) -> None:
+    """With a call under way on one rank: what its agent has sent nobody receives. They have not died."""
+    program = compile_program(mpi, "odd_ends.c")
+    line = mpi.launch(2, ["sh", "-c", f"{program} under_way; exec sleep 3"])
+    result = job.run(
+        [*WITH_AGENTS, "--nodes", "2x1", "--", *line], environment(mpi), directory=tmp_path, timeout=60
+    )
+    assert result.output.startswith("OK\n") and not result.survivors, str(result)
+    assert "agents" not in result.errors, str(result)
+
+
+@pytest.mark.in_turns(2)
 def test_an_agent_stands_still(mpi: Mpi, tmp_path: Path) -> None:
     """Its calls wait for it, nobody takes it for dead, and all results are right."""
     with calling(mpi, tmp_path, 6) as running:

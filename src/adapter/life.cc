@@ -36,6 +36,7 @@ void end() {
   if (!is_begun || is_ended.exchange(true)) return;
   is_open = false;
   const Nested nested;
+  runtime::meet_at_end();
   if (is_profiled) {
     profile::end_run();
     runtime::keep_profile(profile::counted());
@@ -109,8 +110,9 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int finalize() {
-  // Where the MPI carries all messages we end before: less of ours meets an MPI that is ending.
-  if (is_watching_self && messages::is_on()) {
+  // The program may have calls under way, which its delete functions wait for, and others may wait for what
+  // those do: until then nothing of ours waits for another rank.
+  if (is_watching_self) {
     runtime::leave_all_to_program();
   } else {
     end();

@@ -36,7 +36,10 @@ constexpr std::uint64_t naps_after_ns = 2'000'000;
 constexpr std::uint64_t longest_end_ns = 500'000'000;
 constexpr timespec nap{.tv_sec = 0, .tv_nsec = 50'000};
 
-class Agent {
+}  // namespace
+
+// What goes on, once all is there.
+class Life::Agent {
  public:
   Agent(Carrier& carrier, const CarrierGround& ground, const LifeOptions& options,
         const AgentSegment& segment, const Meeting& meeting, Works works)
@@ -47,14 +50,31 @@ class Agent {
         meeting_(meeting),
         works_(std::move(works)) {}
 
-  std::string live() {
-    while (!is_through() && why_.empty()) {
+  // Until nobody needs it any more, or it is stopped.
+  void live(const std::atomic<bool>& must_stop) {
+    while (!is_over() && !must_stop.load(std::memory_order_relaxed)) {
       if (go_on()) {
         last_work_ns_ = 0;
       } else {
-        idle();
+        idle(must_stop);
       }
     }
+  }
+
+  // A step that waits for nobody, on whatever thread.
+  void step() {
+    if (is_over()) return;
+    if (go_on()) {
+      last_work_ns_ = 0;
+    } else if (last_work_ns_ == 0) {
+      last_work_ns_ = now_ns();
+    }
+  }
+
+  bool is_over() const { return is_through() || !why_.empty(); }
+
+  // Why it could serve no longer.
+  const std::string& end() {
     SegmentHeader& header = segment_.header();
     if (!why_.empty()) header.has_carrier_failed.store(1, std::memory_order_relaxed);
     if (options_.is_thread) {
@@ -113,7 +133,7 @@ class Agent {
     }
   }
 
-  void idle() {
+  void idle(const std::atomic<bool>& must_stop) {
     sched_yield();
     const std::uint64_t now = now_ns();
     if (last_work_ns_ == 0) last_work_ns_ = now;
@@ -122,7 +142,8 @@ class Agent {
       if (idle_ns > naps_after_ns) nanosleep(&nap, nullptr);
     } else if (idle_ns > sleep_after_ns) {
       const shm::Sleeper sleeper(&segment_.header().bell);
-      if (!go_on() && !is_through()) sleeper.sleep(longest_sleep_ns);
+      const bool goes_on = go_on() || is_through() || must_stop.load(std::memory_order_relaxed);
+      if (!goes_on) sleeper.sleep(longest_sleep_ns);
       last_work_ns_ = 0;
     }
   }
@@ -138,6 +159,8 @@ class Agent {
   std::uint64_t last_work_ns_ = 0;  // since when it has had nothing to do; 0: it had, just now
   std::string why_;
 };
+
+namespace {
 
 // The one that is asked for, or `mpi`: the same on all agents. The memory says which, and why.
 std::unique_ptr<Carrier> open_carrier(const CarrierGround& ground, const LifeOptions& options,
@@ -216,41 +239,89 @@ void keep_for_the_mpi(Works works, std::unique_ptr<Carrier> carrier, LeftMemory 
 
 }  // namespace
 
-std::string run(host::Host& host, host::Comm all, const LifeOptions& options) {
-  set_standard_float_control();
-  if (options.has_soft_float && !is_soft_float_there()) return "this build is without SoftFloat";
-  if (options.again > 0) end_agents_before(options.job, options.again);
-  std::string why;
+struct Life::Parts {
+  explicit Parts(const LifeOptions& life_options) : options(life_options) {}
+
+  const LifeOptions options;
   LeftMemory memory;  // outlives the meeting, which hands it out
-  const std::unique_ptr<Meeting> meeting = Meeting::open(options.job, options.place, &why);
-  if (meeting != nullptr) memory = memory_for(options, meeting->place(), &why);
+  std::unique_ptr<Meeting> meeting;
+  std::unique_ptr<CarrierGround> ground;
+  std::unique_ptr<Carrier> carrier;
+  std::unique_ptr<Agent> agent;
+};
+
+Life::Life(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Life::~Life() = default;
+
+std::unique_ptr<Life> Life::begin(host::Host& host, host::Comm all, const LifeOptions& options,
+                                  std::string* why) {
+  const auto fail = [why](std::string text) {
+    *why = std::move(text);
+    return nullptr;
+  };
+  set_standard_float_control();
+  if (options.has_soft_float && !is_soft_float_there()) return fail("this build is without SoftFloat");
+  if (options.again > 0) end_agents_before(options.job, options.again);
+  auto parts = std::make_unique<Parts>(options);
+  LeftMemory& memory = parts->memory;
+  parts->meeting = Meeting::open(options.job, options.place, why);
+  if (parts->meeting != nullptr) memory = memory_for(options, parts->meeting->place(), why);
   const int channels = ChannelWork::channels_within(host.largest_tag());
   // Ranks find an agent everywhere, or nowhere.
   std::uint64_t can = memory.segment != nullptr && channels > 0 ? 1 : 0;
   host.agree(&can, 1, host::AgreeOp::min, all);
-  if (can == 0) return why.empty() ? "an agent of another node has no memory, or its MPI no tags" : why;
+  if (can == 0)
+    return fail(why->empty() ? "an agent of another node has no memory, or its MPI no tags" : *why);
   SegmentHeader& header = memory.segment->header();
   host::Comm comm = all;
   if (options.again > 0 && !restore_order(host, all, memory.is_left ? &header.agent : nullptr, &comm))
-    return "there are not as many agents as before";
+    return fail("there are not as many agents as before");
   header.agent = {.rank = host.comm_rank(comm),
                   .agents = host.comm_size(comm),
                   .process_id = getpid(),
                   .channels = channels};
   header.starts_again.store(static_cast<std::uint32_t>(options.again), std::memory_order_relaxed);
-  const CarrierGround ground{.host = host, .comm = comm, .first_tag = ChannelWork::first_tag(channels)};
-  std::unique_ptr<Carrier> carrier = open_carrier(ground, options, header);
+  parts->ground = std::make_unique<CarrierGround>(
+      CarrierGround{.host = host, .comm = comm, .first_tag = ChannelWork::first_tag(channels)});
+  parts->carrier = open_carrier(*parts->ground, options, header);
   Works works;
-  if (options.again > 0) why = recover(*carrier, ground, options.has_soft_float, memory, &works);
-  if (!why.empty()) return why;
-  meeting->receive(*memory.segment, memory.holders);
+  if (options.again > 0)
+    *why = recover(*parts->carrier, *parts->ground, options.has_soft_float, memory, &works);
+  if (!why->empty()) return nullptr;
+  parts->meeting->receive(*memory.segment, memory.holders);
   if (options.tell) options.tell(ready_words);
-  Agent agent(*carrier, ground, options, *memory.segment, *meeting, std::move(works));
-  why = agent.live();
-  if (options.is_thread && agent.has_work())
-    keep_for_the_mpi(agent.take_works(), std::move(carrier), std::move(memory));
-  if (options.tell && why.empty()) options.tell(ended_words);
+  parts->agent = std::make_unique<Agent>(*parts->carrier, *parts->ground, parts->options, *memory.segment,
+                                         *parts->meeting, std::move(works));
+  return std::unique_ptr<Life>(new Life(std::move(parts)));
+}
+
+void Life::live(const std::atomic<bool>& must_stop) {
+  parts_->agent->live(must_stop);
+}
+
+void Life::step() {
+  parts_->agent->step();
+}
+
+bool Life::is_over() const {
+  return parts_->agent->is_over();
+}
+
+std::string Life::end() {
+  std::string why = parts_->agent->end();
+  if (parts_->options.is_thread && parts_->agent->has_work())
+    keep_for_the_mpi(parts_->agent->take_works(), std::move(parts_->carrier), std::move(parts_->memory));
+  if (parts_->options.tell && why.empty()) parts_->options.tell(ended_words);
   return why;
+}
+
+std::string run(host::Host& host, host::Comm all, const LifeOptions& options) {
+  std::string why;
+  const std::unique_ptr<Life> life = Life::begin(host, all, options, &why);
+  if (life == nullptr) return why;
+  life->live(std::atomic<bool>(false));
+  return life->end();
 }
 
 }  // namespace unisono::agents

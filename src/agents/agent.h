@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,33 @@ struct LifeOptions {
   int place = 0;  // of ranks' meeting, or the next one that is free
   // A thread of one of the ranks. Nobody can take over what it had, and the process goes on without it.
   bool is_thread = false;
+};
+
+// As run(), for who lets it go on by itself. Whoever calls MPI for it, one thread does at a time.
+class Life {
+ public:
+  // Collective over `all`, as run(). Null where it cannot serve, with the reason.
+  static std::unique_ptr<Life> begin(host::Host& host, host::Comm all, const LifeOptions& options,
+                                     std::string* why);
+  ~Life();
+  Life(const Life&) = delete;
+  Life& operator=(const Life&) = delete;
+
+  // Returns when the ranks of this node have come, and have all left; or soon after `must_stop` is set, where
+  // it sleeps when its bell rings.
+  void live(const std::atomic<bool>& must_stop);
+  // In place of live(): a step that waits for nobody, until it is over.
+  void step();
+  bool is_over() const;
+  // Afterwards, or in its midst. Empty, or why it could serve no longer.
+  std::string end();
+
+ private:
+  class Agent;
+  struct Parts;
+  explicit Life(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
 };
 
 // Collective over `all`, whose ranks are the job's agents, one for each node. Returns when the ranks of this

@@ -104,8 +104,6 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   const AgentSegment& segment() const { return *segment_; }
-  // The agent sees this rank go. Its memory stays.
-  void leave() { socket_ = KnownSocket(); }
   // Has the agent gone? One system call.
   bool is_lost() const;
   // Is it known that no other one comes? Not on all hosts.

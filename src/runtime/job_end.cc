@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,23 @@ void report(JobParts& parts) {
 }
 
 }  // namespace
+
+// Agents that ranks carry on go on only where these come by: the ranks wait without standing in the host.
+void meet_at_end(JobParts& parts) {
+  const World& world = parts.world;
+  if (world.agents == nullptr || world.options.agents != "thread" || world.has_lost_peer) return;
+  const std::byte own{};
+  std::vector<std::byte> of_all(static_cast<std::size_t>(world.size));
+  host::Request request{};
+  if (world.host.start_allgather_bytes(&own, 1, of_all.data(), world.comm, &request) != host::success) return;
+  shm::WaitConfig config;
+  if (const Communicator* c = parts.communicators.find_known(world.host.world())) config = c->node.wait;
+  config.policy = shm::WaitPolicy::yield;
+  config.progress = {[](void* progress) { static_cast<Progress*>(progress)->make(); }, &parts.progress};
+  shm::Backoff backoff(config);
+  for (bool is_done = false; world.host.test(&request, &is_done) == host::success && !is_done;)
+    backoff.step();
+}
 
 void end_job(JobParts& parts) {
   parts.communicators.forget_watches();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a job begins and ends. Both are collective over the host's world, and come once for each Job that has
+// How a job begins and ends. All are collective over the host's world, and come once for each Job that has
 // not stepped aside.
 #pragma once
 
@@ -8,6 +8,8 @@ namespace unisono::runtime {
 struct JobParts;
 
 void begin_job(JobParts& parts);
+// All ranks' programs have done all that they do, and calls of theirs went on until then.
+void meet_at_end(JobParts& parts);
 void end_job(JobParts& parts);
 
 }  // namespace unisono::runtime

@@ -17,6 +17,7 @@
 #include "runtime/decisions/crash_watch.h"
 #include "runtime/host_freeing.h"
 #include "runtime/job.h"
+#include "runtime/job_life.h"
 #include "runtime/job_parts.h"
 #include "runtime/profile_exchange.h"
 #include "runtime/recording_options.h"
@@ -236,16 +237,21 @@ void keep_profile(RankProfile profile) {
 }
 
 // Delete functions of MPI_COMM_SELF may still use all of MPI, but no other thread may be in the MPI then
-// (MPI 4.1, 11.6.2). Calls that agents would serve are the MPI's from here on, on all ranks alike.
+// (MPI 4.1, 11.6.2). The thread beside a program that has not asked for MPI_THREAD_MULTIPLE never is.
 void leave_all_to_program() {
   if (job == nullptr) return;
   JobParts& parts = job->parts();
-  parts.progress.stop();
-  const World& world = parts.world;
-  if (world.agents == nullptr || world.options.agents != "thread" || world.has_lost_peer) return;
-  world.host.barrier(world.comm);
-  parts.gate.set_open(false);
-  world.agents->leave();
+  if (parts.world.may_call_host_aside || parts.messages.is_on()) parts.progress.stop();
+  if (parts.world.agents != nullptr) parts.world.agents->hand_over_to(&parts.progress);
+}
+
+void meet_at_end() {
+  if (job == nullptr) return;
+  try {
+    meet_at_end(job->parts());
+  } catch (const PeerLost&) {
+    job->parts().world.has_lost_peer = true;
+  }
 }
 
 void finish() {

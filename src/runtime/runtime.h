@@ -109,8 +109,11 @@ std::string decision(const char* operation, std::int64_t bytes, std::optional<ho
 double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int buffers, const char* wait,
                       int repetitions);
 
-// Before the host's MPI_Finalize: the thread beside the program ends. MPICH locks nothing from there on.
+// Before the host's MPI_Finalize: threads that may call the host end, and what they did goes on where the
+// program comes by. MPICH locks nothing from there on. Waits for no other rank.
 void leave_all_to_program();
+// Behind all that the program does in the host's MPI_Finalize. Collective over the world.
+void meet_at_end();
 // From COMM_SELF's delete callback in the host's MPI_Finalize, or before it. Collective over the world:
 // gathers the records, writes the report on rank 0, frees what the core holds.
 void finish();

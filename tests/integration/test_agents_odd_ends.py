@@ -14,7 +14,8 @@ import pytest
 from agent_jobs import WITH_AGENTS, calling
 from harness import compile_program
 from mpis import Mpi
-from test_command import environment
+from test_agents import calls_by_agents
+from test_command import COMMAND, environment
 
 pytestmark = [
     pytest.mark.each_library,
@@ -45,6 +46,18 @@ def test_ranks_end_before_their_launcher(mpi: Mpi, tmp_path: Path) -> None:
     )
     assert result.output.startswith("OK\n") and not result.survivors, str(result)
     assert "agents" not in result.errors, str(result)
+
+
+@pytest.mark.in_turns(2)
+@pytest.mark.parametrize("kind", ["1", "thread"])
+def test_calls_under_way_in_finalize(mpi: Mpi, tmp_path: Path, kind: str) -> None:
+    """Delete functions of MPI_COMM_SELF's attributes wait for them."""
+    line = mpi.launch(4, [compile_program(mpi, "started_ends_late.c")])
+    options = ["--agents", kind, "--nodes", "2x2", "--report", "r.json"]
+    result = job.run([*COMMAND, *options, "--", *line], environment(mpi), directory=tmp_path).check()
+    assert result.output == "OK\n" and not result.survivors, str(result)
+    assert "unisono" not in result.errors, str(result)
+    assert "allreduce" in calls_by_agents(tmp_path / "r.json"), str(result)
 
 
 @pytest.mark.in_turns(2)

@@ -34,6 +34,25 @@ def test_start_threads_and_end(mpi: Mpi, runner: Runner, level: str):
     assert said == ["provided: at least what was asked for", "OK"]
 
 
+LATE = {
+    "node": {},
+    "nodes": {"UNISONO_NODES": "2x2"},
+    "messages": {"UNISONO_MESSAGES": "node"},
+    "threads": {"UNISONO_AGENTS": "thread", "UNISONO_NODES": "2x2"},
+}
+
+
+@pytest.mark.in_turns(4)
+@pytest.mark.parametrize("level", [[], ["multiple"]], ids=["single", "multiple"])
+@pytest.mark.parametrize("kind", LATE)
+def test_calls_under_way_in_finalize(mpi: Mpi, runner: Runner, kind: str, level: list[str]):
+    """Delete functions of MPI_COMM_SELF's attributes wait for them, and begin others; no rank waits for another one."""
+    command = [compile_program(mpi, "started_ends_late.c"), *level]
+    assert runner.run(mpi, 4, command, timeout=60).check().output == "OK\n"
+    result = runner.unisono(mpi, 4, command, LATE[kind], timeout=60).check()
+    assert result.output == "OK\n" and "unisono" not in result.errors, str(result)
+
+
 @pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize("way", ["start_and_end.c inside", "start_and_end.c outside", "user_errors.c fatal"])
 def test_the_whole_job_ends(mpi: Mpi, runner: Runner, way: str):

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "agents/agent.h"
 #include "agents/soft_float.h"
 #include "base/agent_places.h"
 #include "base/core_list.h"
@@ -147,7 +146,9 @@ AgentThread::AgentThread(host::Host& host, host::Comm comm, Told told)
 
 AgentThread::~AgentThread() {
   std::erase(*all_threads().lock(), this);
-  {
+  if (is_handed_over_) {
+    live_to_the_end();
+  } else {
     UniqueLock lock(mutex_);
     has_changed_.notify_all();
     while (!has_changed_.wait_for(lock.to_wait(), look_interval,
@@ -156,8 +157,35 @@ AgentThread::~AgentThread() {
       host_.progress();
     }
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   if (!is_alone_) host_.comm_free(&comm_);
+}
+
+void AgentThread::hand_over(shm::Doorbell* bell) {
+  is_handed_over_ = true;
+  shm::ring(bell);
+  why_not(State::over);
+  thread_.join();
+}
+
+bool AgentThread::advance() {
+  if (life_ == nullptr) return false;
+  try {
+    life_->step();
+  } catch (const std::exception& failed) {
+    end_life(failed.what());
+  }
+  return false;
+}
+
+// Messages of this rank that others wait for go on meanwhile.
+void AgentThread::live_to_the_end() {
+  while (life_ != nullptr && !life_->is_over()) {
+    advance();
+    host_.progress();
+    sched_yield();
+  }
+  end_life();
 }
 
 void AgentThread::tell_to_end_alone() {
@@ -206,7 +234,7 @@ void AgentThread::run() {
     try {
       why = live();
     } catch (const std::exception& failed) {
-      why = failed.what();
+      why = end_life(failed.what());
     }
   }
   set_state(State::over, std::move(why));
@@ -224,23 +252,29 @@ std::string AgentThread::bind() const {
   return why;
 }
 
-// What becomes of calls that it had their ranks find out.
 std::string AgentThread::live() {
-  bool was_ready = false;
-  const std::string why = agents::run(host_, comm_,
-                                      {.job = told_.job,
-                                       .must_end = &must_end_,
-                                       .carrier = told_.carrier,
-                                       .has_soft_float = told_.has_soft_float,
-                                       .tell =
-                                           [&](std::string_view words) {
-                                             if (words != agents::ready_words) return;
-                                             was_ready = true;
-                                             set_state(State::ready);
-                                           },
-                                       .place = told_.place,
-                                       .is_thread = true});
-  if (was_ready && !why.empty()) log::warning("the thread that is this node's agent has ended: " + why);
+  std::string why;
+  life_ = agents::Life::begin(host_, comm_,
+                              {.job = told_.job,
+                               .must_end = &must_end_,
+                               .carrier = told_.carrier,
+                               .has_soft_float = told_.has_soft_float,
+                               .place = told_.place,
+                               .is_thread = true},
+                              &why);
+  if (life_ == nullptr) return why;
+  set_state(State::ready);
+  life_->live(is_handed_over_);
+  return is_handed_over_ ? std::string() : end_life();
+}
+
+// What becomes of calls that it had their ranks find out. Returns why it has ended, where that was too early.
+std::string AgentThread::end_life(std::string why) {
+  if (life_ == nullptr) return why;
+  const std::string own = life_->end();
+  life_.reset();
+  if (why.empty()) why = own;
+  if (!why.empty()) log::warning("the thread that is this node's agent has ended: " + why);
   return why;
 }
 

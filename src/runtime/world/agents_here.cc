@@ -130,9 +130,11 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
   return here;
 }
 
-void AgentsHere::leave() {
-  connection_->leave();
-  thread_.reset();
+void AgentsHere::hand_over_to(Progress* progress) const {
+  if (thread_ == nullptr) return;
+  thread_->hand_over(&segment().header().bell);
+  progress->join(*thread_);
+  progress->add(false);
 }
 
 bool AgentsHere::are_lost_by_now() const {

@@ -37,9 +37,8 @@ class AgentsHere {
   bool are_lost_by_now() const;
   // Null: this rank has no agent's thread.
   AgentThread* thread() const { return thread_.get(); }
-  // No call goes by them any more. Where they are threads they have ended afterwards: collective over the
-  // ranks that have one, after all ranks of their nodes. Their memory stays.
-  void leave();
+  // The agent's thread ends, where this rank has one, and the agent lives on as a source of `progress`.
+  void hand_over_to(Progress* progress) const;
 
  private:
   AgentsHere(std::unique_ptr<AgentThread> thread, std::unique_ptr<agents::Connection> connection,

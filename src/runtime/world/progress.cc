@@ -18,6 +18,7 @@ class MakingProgress {
 
 void Progress::start_thread_for(Source* only) {
   only_ = only;
+  has_thread_ = only == nullptr;
   thread_ = std::make_unique<ProgressThread>(ProgressThread::Work{
       [](void* progress) { return static_cast<Progress*>(progress)->make_aside(); }, this});
 }

@@ -26,15 +26,15 @@ class Progress {
 
   Progress() = default;
   Progress(const Progress&) = delete;
-  // Before anything is under way. A source stays until stop().
+  // Before anything is under way, or where no other thread makes progress.
   void join(Source& source) { sources_.push_back(&source); }
   // From now on the thread beside the program looks after what is under way; from stop() on nobody does.
   void start_thread() { start_thread_for(nullptr); }
   // After this source alone: all others go on where the program comes by.
   void start_thread_for(Source* only);
   void stop() { thread_.reset(); }
-  // One that looks after all?
-  bool has_thread() const { return thread_ != nullptr && only_ == nullptr; }
+  // One that looks after all? Ranks decide by it, and come to stop() at different calls: it stays true.
+  bool has_thread() const { return has_thread_; }
 
   // One thing more is under way, so many fewer are. Those that have come to their end but for what the
   // program's threads have to do need the thread no more.
@@ -55,6 +55,7 @@ class Progress {
 
   std::vector<Source*> sources_;
   const Source* only_ = nullptr;  // the thread's; null: all are
+  bool has_thread_ = false;
   std::atomic<int> under_way_{0};
   std::unique_ptr<ProgressThread> thread_;
 };

@@ -76,7 +76,7 @@ TEST(Progress, TheThreadAsksAsLongAsSomethingNeedsIt) {
   EXPECT_GT(steps.asked_aside, 0);
   EXPECT_TRUE(progress.make());
   progress.stop();
-  EXPECT_FALSE(progress.has_thread());
+  EXPECT_TRUE(progress.has_thread()) << "ranks that decide by it may stop at different calls";
 }
 
 TEST(Progress, TheThreadMayBeForOneSource) {

@@ -239,6 +239,22 @@ void keep_for_the_mpi(Works works, std::unique_ptr<Carrier> carrier, LeftMemory 
 
 }  // namespace
 
+namespace {
+
+// What the first one says that cannot serve, where one cannot; collective over `all`, the same on all.
+std::string why_not_all(host::Host& host, host::Comm all, const std::string& own_why) {
+  std::array<char, 160> own{};
+  own_why.copy(own.data(), own.size() - 1);
+  std::vector<char> told(own.size() * static_cast<std::size_t>(host.comm_size(all)));
+  if (host.allgather_bytes(own.data(), own.size(), told.data(), all) != host::success) return own_why;
+  for (std::size_t at = 0; at < told.size(); at += own.size()) {
+    if (told[at] != 0) return &told[at];
+  }
+  return "an agent has no memory, or its MPI no tags";
+}
+
+}  // namespace
+
 struct Life::Parts {
   explicit Parts(const LifeOptions& life_options) : options(life_options) {}
 
@@ -271,8 +287,7 @@ std::unique_ptr<Life> Life::begin(host::Host& host, host::Comm all, const LifeOp
   // Ranks find an agent everywhere, or nowhere.
   std::uint64_t can = memory.segment != nullptr && channels > 0 ? 1 : 0;
   host.agree(&can, 1, host::AgreeOp::min, all);
-  if (can == 0)
-    return fail(why->empty() ? "an agent of another node has no memory, or its MPI no tags" : *why);
+  if (can == 0) return fail(why_not_all(host, all, *why));
   SegmentHeader& header = memory.segment->header();
   host::Comm comm = all;
   if (options.again > 0 && !restore_order(host, all, memory.is_left ? &header.agent : nullptr, &comm))

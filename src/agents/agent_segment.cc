@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "agents/meeting.h"
+
 namespace unisono::agents {
 namespace {
 
@@ -30,7 +32,9 @@ std::unique_ptr<AgentSegment> AgentSegment::create(const std::string& name, cons
   std::unique_ptr<AgentSegment> made(new AgentSegment);
   const int descriptor = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) {
-    say_why(why, "memfd_create");
+    const bool is_out = errno == EMFILE || errno == ENFILE;
+    if (is_out) *why = meeting::why_no_descriptor("an agent", errno);
+    if (!is_out) say_why(why, "memfd_create");
     return nullptr;
   }
   made->descriptor_ = descriptor;

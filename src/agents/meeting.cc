@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "agents/meeting.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -44,9 +46,32 @@ bool is_of_this_user(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
 }
 
+std::string why_no_descriptor(std::string_view who, int error) {
+  std::string why(who);
+  rlimit limit{};
+  if (error != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return why + " can have no file descriptor: " + std::strerror(error);
+  return why + " has no file descriptor left. It may have " + std::to_string(limit.rlim_cur) +
+         ": raise that by `ulimit -n`";
+}
+
 }  // namespace meeting
 
 namespace {
+
+constexpr std::string_view own_side = "an agent";
+// Where nobody can be let in, nor sent away.
+constexpr int full_ms = 10;
+
+bool is_out_of_descriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+void refuse(int socket, int error) {
+  meeting::Refusal refusal{.greeting = meeting::own_greeting()};
+  meeting::why_no_descriptor(own_side, error).copy(refusal.why, sizeof refusal.why - 1);
+  send(socket, &refusal, sizeof refusal, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
 
 bool hand_out(int socket, int descriptor) {
   const meeting::Greeting greeting = meeting::own_greeting();
@@ -69,21 +94,24 @@ bool hand_out(int socket, int descriptor) {
 
 std::unique_ptr<Meeting> Meeting::open(const std::string& job, int place, std::string* why) {
   const int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  for (; listening >= 0 && place < most_places; ++place) {
+  const int stop = listening < 0 ? -1 : eventfd(0, EFD_CLOEXEC);
+  const int spare = stop < 0 ? -1 : fcntl(stop, F_DUPFD_CLOEXEC, 0);
+  for (; spare >= 0 && place < most_places; ++place) {
     const meeting::Address address(job, place);
     if (bind(listening, reinterpret_cast<const sockaddr*>(address.bytes), address.length) != 0) {
       if (errno == EADDRINUSE) continue;
       break;
     }
     if (listen(listening, SOMAXCONN) != 0) break;
-    return std::unique_ptr<Meeting>(new Meeting(listening, place));
+    return std::unique_ptr<Meeting>(new Meeting(listening, place, stop, spare));
   }
-  *why = std::string("a socket for an agent: ") + std::strerror(errno);
-  if (listening >= 0) close(listening);
+  *why = is_out_of_descriptors(errno) ? meeting::why_no_descriptor(own_side, errno)
+                                      : std::string("a socket for an agent: ") + std::strerror(errno);
+  for (const int descriptor : {listening, stop, spare}) {
+    if (descriptor >= 0) close(descriptor);
+  }
   return nullptr;
 }
-
-Meeting::Meeting(int socket, int place) : socket_(socket), place_(place), stop_(eventfd(0, EFD_CLOEXEC)) {}
 
 void Meeting::receive(const AgentSegment& segment, const std::vector<int>& holders) {
   segment_ = &segment;
@@ -109,17 +137,19 @@ Meeting::~Meeting() {
   for (const Guest& guest : guests_) close(guest.socket);
   close(socket_);
   close(stop_);
+  if (spare_ >= 0) close(spare_);
 }
 
 void Meeting::run() {
   pthread_setname_np(pthread_self(), "unisono-meeting");
   std::vector<pollfd> watched;
   while (true) {
+    const int calls_at = is_full_ ? -1 : socket_;
     watched.assign(
-        {{.fd = stop_, .events = POLLIN, .revents = 0}, {.fd = socket_, .events = POLLIN, .revents = 0}});
+        {{.fd = stop_, .events = POLLIN, .revents = 0}, {.fd = calls_at, .events = POLLIN, .revents = 0}});
     for (const Guest& guest : guests_)
       watched.push_back({.fd = guest.socket, .events = POLLIN, .revents = 0});
-    if (poll(watched.data(), watched.size(), -1) < 0) {
+    if (poll(watched.data(), watched.size(), is_full_ ? full_ms : -1) < 0) {
       if (errno == EINTR) continue;
       return;
     }
@@ -128,13 +158,29 @@ void Meeting::run() {
       if (watched[i + 2].revents != 0 && guests_[i].socket >= 0 && !serve(&guests_[i])) leave(&guests_[i]);
     }
     std::erase_if(guests_, [](const Guest& guest) { return guest.socket < 0; });
-    if (watched[1].revents != 0) receive_new();
+    if (is_full_ || watched[1].revents != 0) receive_new();
   }
+}
+
+// Else it would wait in vain: who has no descriptor left now has none a moment later.
+void Meeting::refuse_new() {
+  if (spare_ >= 0) close(spare_);
+  const int guest = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (guest >= 0) {
+    if (meeting::is_of_this_user(guest)) refuse(guest, EMFILE);
+    close(guest);
+  }
+  is_full_ = guest < 0 && is_out_of_descriptors(errno);
+  spare_ = fcntl(stop_, F_DUPFD_CLOEXEC, 0);
 }
 
 void Meeting::receive_new() {
   const int guest = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (guest < 0) return;
+  is_full_ = false;
+  if (guest < 0) {
+    if (is_out_of_descriptors(errno)) refuse_new();
+    return;
+  }
   if (meeting::is_of_this_user(guest)) {
     guests_.push_back({.socket = guest, .is_received = false});
   } else {
@@ -142,18 +188,25 @@ void Meeting::receive_new() {
   }
 }
 
-// False where it has left, or has no business here.
+// False where it has left, or has no business here. It greets once more when it has what it came for: one
+// that has no room for that goes at once, and others of its node may come yet.
 bool Meeting::serve(Guest* guest) {
   if (guest->process >= 0) return false;
   meeting::Greeting said;
   const ssize_t bytes = recv(guest->socket, &said, sizeof said, MSG_DONTWAIT);
   if (bytes < 0) return errno == EAGAIN || errno == EINTR;
-  if (bytes != sizeof said || guest->is_received || said != meeting::own_greeting()) return false;
+  if (bytes != sizeof said || said != meeting::own_greeting() || guest->has_arrived) return false;
+  if (guest->is_received) {
+    guest->has_arrived = true;
+    arrived_.fetch_add(1, std::memory_order_acq_rel);
+    return true;
+  }
   guest->is_received = true;
   present_.fetch_add(1, std::memory_order_acq_rel);
-  arrived_.fetch_add(1, std::memory_order_acq_rel);
   take_for_holder(*guest);
-  return hand_out(guest->socket, segment_->descriptor());
+  if (hand_out(guest->socket, segment_->descriptor())) return true;
+  if (errno == ETOOMANYREFS) refuse(guest->socket, errno);
+  return false;
 }
 
 // Who was known by what it holds has come.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,13 @@ struct Address {
   std::uint32_t length = 0;
 };
 bool is_of_this_user(int socket);
+// What an agent answers in place of its memory.
+struct Refusal {
+  Greeting greeting;
+  char why[152] = {};
+};
+// Why `who` could not have a descriptor, as errno says, and what helps.
+std::string why_no_descriptor(std::string_view who, int error);
 
 }  // namespace meeting
 
@@ -59,19 +67,25 @@ class Meeting {
  private:
   struct Guest {
     int socket = -1;
-    bool is_received = false;
-    int process = -1;  // that holds the memory and has not come; the socket is its pidfd then
+    bool is_received = false;  // the memory was handed to it
+    bool has_arrived = false;  // and it has said so
+    int process = -1;          // that holds the memory and has not come; the socket is its pidfd then
   };
-  Meeting(int socket, int place);
+  Meeting(int socket, int place, int stop, int spare)
+      : socket_(socket), place_(place), stop_(stop), spare_(spare) {}
   void run();
   void receive_new();
+  void refuse_new();
   bool serve(Guest* guest);
   void leave(Guest* guest);
   void take_for_holder(const Guest& guest);
 
   const AgentSegment* segment_ = nullptr;
   const int socket_, place_;
-  int stop_ = -1;              // an eventfd
+  const int stop_;  // an eventfd
+  // Kept open for nothing but this: where no other descriptor is left, who comes can be told so.
+  int spare_;
+  bool is_full_ = false;       // nobody can be let in just now, nor sent away
   std::vector<Guest> guests_;  // of the thread
   std::atomic<int> present_{0}, arrived_{0};
   std::thread thread_;
@@ -96,7 +110,8 @@ class KnownSocket {
 // Of a rank. One thread at a time.
 class Connection {
  public:
-  // Waits so long at most until the agent is there. Null on failure, with the reason.
+  // Waits so long at most until the agent is there, and no longer where it is known that it cannot be met.
+  // Null on failure, with the reason.
   static std::unique_ptr<Connection> open(const std::string& job, int place, double longest_s,
                                           std::string* why);
   ~Connection();

@@ -18,29 +18,54 @@ namespace {
 
 constexpr double milliseconds = 1e3;
 
-// The agent's answer: a descriptor, or -1.
-int receive_descriptor(int socket, std::string* why) {
-  meeting::Greeting said;
+struct Heard {
+  int descriptor = -1;  // of the memory
+  // Where there is none: another try is of no use.
+  bool is_final = false;
+  std::string why;
+};
+
+// Where the other side has closed the socket without reading what we have said, the first try says only that.
+ssize_t receive(int socket, msghdr* message) {
+  const std::size_t room = message->msg_controllen;
+  ssize_t bytes = recvmsg(socket, message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (bytes < 0 && errno == ECONNRESET) {
+    message->msg_controllen = room;
+    bytes = recvmsg(socket, message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  }
+  return bytes;
+}
+
+Heard read_answer(int socket) {
+  meeting::Refusal said;
   iovec part{.iov_base = &said, .iov_len = sizeof said};
-  int descriptor = -1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+  Heard answer;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof answer.descriptor)] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  const ssize_t bytes = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  const ssize_t bytes = receive(socket, &message);
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); bytes > 0 && header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-      std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+      std::memcpy(&answer.descriptor, CMSG_DATA(header), sizeof answer.descriptor);
   }
-  const bool is_ours = bytes == sizeof said && said == meeting::own_greeting();
-  if (is_ours && descriptor >= 0) return descriptor;
-  if (descriptor >= 0) close(descriptor);
-  *why = bytes == 0 ? "the agent has sent this process away: it is of another version"
-                    : "what answers in the agent's place is none";
-  return -1;
+  const bool is_agents =
+      bytes >= static_cast<ssize_t>(sizeof said.greeting) && said.greeting == meeting::own_greeting();
+  const bool is_refused = is_agents && bytes == sizeof said;
+  if (is_agents && !is_refused && answer.descriptor >= 0) return answer;
+  if (answer.descriptor >= 0) close(std::exchange(answer.descriptor, -1));
+  // The kernel leaves a descriptor out for which there is no room.
+  const bool is_cut = is_agents && (message.msg_flags & MSG_CTRUNC) != 0;
+  answer.is_final = is_refused || is_cut;
+  said.why[sizeof said.why - 1] = '\0';
+  answer.why = is_refused   ? said.why
+               : is_cut     ? meeting::why_no_descriptor("this rank", EMFILE)
+               : bytes == 0 ? "the agent has sent this process away: it is of another version"
+                            : "what answers in the agent's place is none";
+  return answer;
 }
 
 bool is_answered(int socket, double deadline_s) {
@@ -79,6 +104,10 @@ std::unique_ptr<AgentSegment> call(const std::string& job, int place, double dea
        nanosleep(&pause, nullptr)) {
     *calling = call_at(address);
     if (*calling < 0) {
+      if (errno == EMFILE) {
+        *why = meeting::why_no_descriptor("this rank", errno);
+        return nullptr;
+      }
       if (Absence::is_said(job)) {
         *why = "they have ended before this rank has met one";
         return nullptr;
@@ -86,12 +115,13 @@ std::unique_ptr<AgentSegment> call(const std::string& job, int place, double dea
       if (now_s() < deadline_s) continue;
       return nullptr;
     }
-    if (!greet(*calling) || !is_answered(*calling, deadline_s)) {
-      *why = "the agent does not answer";
-    } else if (const int descriptor = receive_descriptor(*calling, why); descriptor >= 0) {
-      return AgentSegment::open(descriptor, why);
-    }
-    if (now_s() >= deadline_s) return nullptr;
+    // Who was not heard may have been answered all the same.
+    Heard answer{.why = "the agent does not answer"};
+    if (greet(*calling) ? is_answered(*calling, deadline_s) : is_answered(*calling, 0))
+      answer = read_answer(*calling);
+    if (answer.descriptor >= 0) return AgentSegment::open(answer.descriptor, why);
+    *why = answer.why;
+    if (answer.is_final || now_s() >= deadline_s) return nullptr;
     close(*calling);
     *calling = -1;
   }
@@ -130,8 +160,10 @@ std::unique_ptr<Connection> Connection::open(const std::string& job, int place, 
                                              std::string* why) {
   int calling = -1;
   auto segment = call(job, place, now_s() + longest_s, &calling, why);
-  if (segment != nullptr)
+  if (segment != nullptr) {
+    greet(calling);
     return std::unique_ptr<Connection>(new Connection(job, place, calling, std::move(segment)));
+  }
   if (calling >= 0) close(calling);
   return nullptr;
 }
@@ -159,9 +191,8 @@ bool Connection::meet_again() {
     return false;
   }
   if (!is_answered(calling_.number(), 0)) return false;
-  std::string why;
-  const int descriptor = receive_descriptor(calling_.number(), &why);
-  const bool is_met = descriptor >= 0 && segment_->is_same(descriptor);
+  const int descriptor = read_answer(calling_.number()).descriptor;
+  const bool is_met = descriptor >= 0 && segment_->is_same(descriptor) && greet(calling_.number());
   if (descriptor >= 0) ::close(descriptor);
   if (is_met) socket_ = std::move(calling_);
   calling_ = KnownSocket();

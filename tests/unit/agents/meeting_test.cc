@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "agents/meeting.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -248,6 +250,104 @@ TEST(Meeting, older_agents_of_the_job_are_ended) {
     EXPECT_EQ(waitpid(process, &status, WNOHANG), 0);
     kill(process, SIGKILL);
     waitpid(process, &status, 0);
+  }
+}
+
+// So many more descriptors this process may have from now on.
+void leave_descriptors(int count) {
+  int number = 0;
+  for (;; ++number) {
+    if (fcntl(number, F_GETFD) < 0 && count-- == 0) break;
+  }
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = static_cast<rlim_t>(number);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// What a rank hears that has so many descriptors left; it has the whole time to wait. -1: as many as ever.
+std::string heard_by_rank(const std::string& job, int descriptors) {
+  int ends[2];
+  if (pipe(ends) != 0) return "pipe";
+  const pid_t rank = fork();
+  if (rank == 0) {
+    std::string why;
+    if (descriptors >= 0) leave_descriptors(descriptors);
+    const double begin_s = now_s();
+    if (Connection::open(job, 0, 60, &why) != nullptr) why = "met";
+    if (now_s() - begin_s > 30) why += ", late";
+    _exit(write(ends[1], why.data(), why.size()) < 0);
+  }
+  close(ends[1]);
+  char text[256];
+  const ssize_t length = read(ends[0], text, sizeof text);
+  close(ends[0]);
+  waitpid(rank, nullptr, 0);
+  return {text, length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+TEST(Meeting, a_rank_hears_at_once_that_it_has_no_descriptor_left) {
+  const std::string job = new_job();
+  const auto segment = new_segment();
+  std::string why;
+  const auto meeting = open_meeting(job, *segment, &why);
+  ASSERT_NE(meeting, nullptr) << why;
+  // For a socket; for the memory behind it; for both.
+  for (const int descriptors : {0, 1}) {
+    const std::string heard = heard_by_rank(job, descriptors);
+    EXPECT_TRUE(heard.starts_with("this rank has no file descriptor left. It may have ")) << heard;
+    EXPECT_TRUE(heard.ends_with(": raise that by `ulimit -n`")) << heard;
+  }
+  EXPECT_EQ(meeting->arrived(), 0) << "others of the node may come yet";
+  EXPECT_EQ(heard_by_rank(job, 2), "met");
+  EXPECT_TRUE(comes_true([&] { return meeting->arrived() == 1; }));
+}
+
+TEST(Meeting, a_rank_hears_at_once_that_the_agent_has_no_descriptor_left) {
+  const std::string job = new_job();
+  const auto segment = new_segment();
+  std::string why;
+  const auto meeting = open_meeting(job, *segment, &why);
+  ASSERT_NE(meeting, nullptr) << why;
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t watched = fork();  // of many ranks one after the other
+  if (watched == 0) {
+    char byte = 0;
+    bool is_told = read(ends[0], &byte, 1) == 1;
+    for (int i = 0; i < 20; ++i) {
+      const std::string heard = heard_by_rank(job, -1);
+      is_told = is_told && heard.starts_with("an agent has no file descriptor left. It may have ");
+      if (!is_told) std::fprintf(stderr, "%s\n", heard.c_str());
+    }
+    _exit(is_told ? 0 : 1);
+  }
+  leave_descriptors(0);
+  int status = 0;
+  EXPECT_EQ(write(ends[1], "a", 1), 1);
+  waitpid(watched, &status, 0);
+  setrlimit(RLIMIT_NOFILE, &before);
+  for (const int end : ends) close(end);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(heard_by_rank(job, -1), "met") << "it has some again";
+}
+
+TEST(Meeting, no_agent_begins_without_descriptors) {
+  const std::string job = new_job();
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  for (const int descriptors : {0, 1, 2}) {
+    leave_descriptors(descriptors);
+    std::string why;
+    EXPECT_EQ(Meeting::open(job, 0, &why), nullptr);
+    EXPECT_TRUE(why.starts_with("an agent has no file descriptor left. It may have ")) << why;
+    leave_descriptors(0);
+    why.clear();
+    EXPECT_EQ(AgentSegment::create("unisono-test", {}, std::size_t{1} << 20, &why), nullptr);
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_TRUE(why.starts_with("an agent has no file descriptor left. It may have ")) << why;
   }
 }
 

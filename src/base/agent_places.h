@@ -17,6 +17,10 @@ struct AgentPlaces {
 // "hosts:node1,node2,cores:3,8-11", with either part left out or both. Nothing where it is no such text.
 std::optional<AgentPlaces> agent_places(std::string_view text);
 
+// Hosts of the launcher's words that the option does not name, with commas: `unisono run` sets it, nobody
+// else.
+inline constexpr const char* agents_left_out_variable = "UNISONO_AGENTS_LEFT_OUT";
+
 // One host may have a longer name and a shorter one.
 bool is_same_host(std::string_view one, std::string_view other);
 

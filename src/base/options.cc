@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/agent_places.h"
 #include "base/files.h"
 #include "base/near_names.h"
 #include "base/option_lines.h"
@@ -102,8 +103,8 @@ ReadFile own_configuration(const std::string& path, std::vector<std::string>* wa
 
 // Variables that others than this list read (the command line, the shim): no reason for a warning.
 bool is_known_variable(std::string_view name) {
-  for (std::string_view other :
-       {"UNISONO_CONFIG", "UNISONO_HOME", "UNISONO_LIBRARY", "UNISONO_SITE_CONFIG", agents_job_variable}) {
+  for (std::string_view other : {"UNISONO_CONFIG", "UNISONO_HOME", "UNISONO_LIBRARY", "UNISONO_SITE_CONFIG",
+                                 agents_job_variable, agents_left_out_variable}) {
     if (name == other) return true;
   }
   for (const OptionSpec& spec : option_list()) {

@@ -75,6 +75,7 @@ AgentsJob::AgentsJob(const RunLine& line, const Options& options, const launch::
                             {.agents = agents_on_a_node(options), .hosts = places.hosts});
   if (options.agents_float == "softfloat" && !agents::is_soft_float_there())
     made.obstacle = "option agents_float asks for SoftFloat, and this build of Unisono is without it";
+  left_out_ = launch::joined(made.left_out, ",");
   if (made.obstacle.empty()) {
     command_ = std::move(made.words);
     companion_ = std::make_unique<Companion>(

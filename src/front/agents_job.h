@@ -31,6 +31,8 @@ class AgentsJob {
 
   const std::string& why_not() const { return why_not_; }
   const launch::Words& command() const { return command_; }
+  // Hosts of the job where no agents are started, as far as that is known, with commas.
+  const std::string& left_out() const { return left_out_; }
   // Null: there are none.
   Companion* companion() const { return companion_.get(); }
   // What they have said although nothing went wrong.
@@ -44,7 +46,7 @@ class AgentsJob {
   launch::Words command_;
   int starts_ = 1;
   AgentsWatch watch_;
-  std::string why_not_;
+  std::string why_not_, left_out_;
   std::unique_ptr<Companion> companion_;
   std::unique_ptr<agents::Absence> absence_;  // for ranks that wait for them
 };

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/agent_places.h"
 #include "base/program_file.h"
 #include "base/shown.h"
 #include "front/agents_job.h"
@@ -125,7 +126,11 @@ class Run {
     const launch::Words command = command_for(home, with_job, options);
     if (!without_.empty()) return command;
     agents_.emplace(line_, options, understood_, home, job);
-    if (has_agents()) return command;
+    if (has_agents() && agents_->left_out().empty()) return command;
+    if (has_agents()) {
+      set(with_job, agents_left_out_variable, agents_->left_out());
+      return command_for(home, with_job, options);
+    }
     say(agents_->why_not() + "; it runs without");
     set(settings, agents_variable, "0");
     return command_for(home, settings, options);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/agent_places.h"
 #include "base/environment.h"
 #include "base/own_folder.h"
 #include "launch/capture.h"
@@ -20,7 +21,8 @@ using namespace std::chrono_literals;
 using launch::UsageError;
 
 // What the command itself settles.
-constexpr std::string_view ours[] = {"UNISONO_HOME", "UNISONO_LIBRARY", agents_job_variable};
+constexpr std::string_view ours[] = {"UNISONO_HOME", "UNISONO_LIBRARY", agents_job_variable,
+                                     agents_left_out_variable};
 constexpr auto longest_judgement = 60s;
 // What only the tool can judge, which knows algorithms, tables and machines.
 constexpr std::string_view judged_by_tool[] = {

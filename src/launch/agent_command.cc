@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/agent_places.h"
 #include "launch/agent_mpi.h"
 #include "launch/job_hosts.h"
 #include "launch/launcher_options.h"
@@ -102,6 +103,18 @@ std::string obstacle(const Understood& understood, const std::vector<Section>& s
   return {};
 }
 
+Words left_out_hosts(const Flavour& flavour, const std::vector<Section>& sections, const Words& named) {
+  const auto is_in = [](const Words& hosts, const std::string& host) {
+    return std::ranges::any_of(hosts, [&host](const std::string& one) { return is_same_host(one, host); });
+  };
+  Words all = flavour.name.starts_with("openmpi") ? openmpi_host_names(flavour, sections)
+              : flavour.name == "srun"            ? Words()
+                                                  : hydra_hosts(flavour, sections);
+  if (!std::ranges::all_of(named, [&](const std::string& host) { return is_in(all, host); })) return {};
+  std::erase_if(all, [&](const std::string& host) { return is_in(named, host); });
+  return all;
+}
+
 // What stood before the launcher, as far as it sets variables; not what measures or limits the job.
 Words before_launcher(const Words& command, std::size_t position) {
   if (position == 0 || base_name(command[0]) != "env") return {};
@@ -123,6 +136,7 @@ AgentCommand agent_command(const Words& command, const Understood& understood, c
   if (made.obstacle.empty() && libraries.empty())
     made.obstacle = "it is not known which MPI the job's programs load";
   if (!made.obstacle.empty()) return made;
+  if (are_hosts_named) made.left_out = left_out_hosts(flavour, sections, nodes.hosts);
   made.words = before_launcher(command, understood.position);
   made.words.push_back(command[understood.position]);
   for (const Words& more :

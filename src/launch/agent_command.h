@@ -13,6 +13,9 @@ namespace unisono::launch {
 struct AgentCommand {
   Words words;
   std::string obstacle;  // why this job can have no agents; there are no words then
+  // Hosts that the launcher's words give the job, and the user has not named. Where the user's names are not
+  // all among those words it is not known who is who, and there are none.
+  Words left_out;
 };
 
 // Where agents go.

@@ -82,6 +82,12 @@ std::string openmpi_hosts(const Flavour& flavour, const std::vector<Section>& se
   return joined(lists, ",");
 }
 
+Words openmpi_host_names(const Flavour& flavour, const std::vector<Section>& sections) {
+  Words hosts;
+  add_list(openmpi_hosts(flavour, sections), hosts);
+  return hosts;
+}
+
 Words hydra_hosts(const Flavour& flavour, const std::vector<Section>& sections) {
   Words hosts;
   for (const Section& section : sections) {

@@ -15,6 +15,9 @@ namespace unisono::launch {
 // The values of Open MPI's --host, with commas; empty where it is not given.
 std::string openmpi_hosts(const Flavour& flavour, const std::vector<Section>& sections);
 
+// The names in them, each once.
+Words openmpi_host_names(const Flavour& flavour, const std::vector<Section>& sections);
+
 // The names of the hosts that MPICH's and Intel MPI's launcher is told on its command line, in its files and
 // by a batch system's file, each once. None: it runs here, or the batch system says where.
 Words hydra_hosts(const Flavour& flavour, const std::vector<Section>& sections);

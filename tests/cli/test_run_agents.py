@@ -147,6 +147,24 @@ class TestCommand:
         (stage.work / "h").write_text("x:4\ny:4\nz:4\n")
         assert agents_line(stage, flavour, f"--agents-on {named} {words}") == expected.split()
 
+    @pytest.mark.parametrize(
+        ("flavour", "words"),
+        [("openmpi5", "mpirun -H n1:4,n2:4,n3:4 ./a"), ("mpich", "mpirun -hosts n1:4,n2,n3 ./a")],
+    )
+    @pytest.mark.parametrize(
+        ("named", "left_out"),
+        [("n1,N3.site", "n2"), ("n3", "n1,n2"), ("n1,10.0.0.2", None), ("n1,n2,n3", None)],
+    )
+    def test_hosts_that_are_left_out(
+        self, stage: Stage, flavour: str, words: str, named: str, left_out: str | None
+    ) -> None:
+        """Ranks hear of them, where it is certain: then they do not wait."""
+        given = ["run", "--dry-run", "--agents", "1", "--agents-on", f"hosts:{named}", *words.split()]
+        answer = stage.unisono(*given, environment={"FAKE_VERSION": VERSIONS[flavour]})
+        assert answer.returncode == 0, answer.stderr
+        job = shlex.split(answer.stdout.splitlines()[0])
+        assert settings(job).get("UNISONO_AGENTS_LEFT_OUT") == left_out
+
     def test_named_hosts_of_slurm(self, stage: Stage) -> None:
         """Also where srun starts several programs, of which nobody else can say which nodes they share."""
         linked = str(linked_program(stage, "libmpi.so.40"))

@@ -9,6 +9,7 @@
 
 #include "base/agent_places.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/log.h"
 #include "runtime/world/world.h"
 
@@ -63,6 +64,18 @@ std::string why_without(const World& world, const Found& found, std::size_t numb
          (is_left_out ? ", which option agents_on does not name)" : ")");
 }
 
+// Where `unisono run` knows that no agent is started nobody waits for one.
+bool is_left_out(const World& world) {
+  const std::string all = Environment::of_process().find(agents_left_out_variable).value_or("");
+  const std::string& own = world.pool->host_names()[static_cast<std::size_t>(world.rank)];
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = std::min(all.find(',', begin), all.size());
+    if (is_same_host(std::string_view(all).substr(begin, end - begin), own)) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 // Agents on hosts that are not the job's serve nobody, and do no harm. Pretended nodes have some to spare.
 void warn_of_idle_hosts(const World& world, const std::vector<Found>& of_all) {
   const std::vector<std::string> asked = hosts_asked_for(world);
@@ -89,7 +102,11 @@ std::unique_ptr<AgentsHere> AgentsHere::find(const World& world) {
   const int place = place_of(world);
   const auto longest_s = static_cast<double>(world.options.agents_deadline);
   std::unique_ptr<AgentThread> thread;
-  const bool is_tried = !are_threads || AgentThread::start(world, place, &thread, &why);
+  bool is_tried = !are_threads || AgentThread::start(world, place, &thread, &why);
+  if (!are_threads && is_left_out(world)) {
+    is_tried = false;
+    why = "no agent was started on this host";
+  }
   auto connection = is_tried ? agents::Connection::open(job, place, longest_s, &why) : nullptr;
   Found own;
   if (connection != nullptr) {

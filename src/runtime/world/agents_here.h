@@ -51,7 +51,7 @@ class AgentsHere {
         carrier_(segment().header().carrier) {}
   bool look() const UNISONO_REQUIRES(mutex_);
 
-  std::unique_ptr<AgentThread> thread_;  // ends when the node's ranks have left it
+  std::unique_ptr<AgentThread> thread_;  // ends when the node's ranks have left it: it goes last
   std::unique_ptr<agents::Connection> connection_;
   std::vector<int> of_rank_;
   int channels_;

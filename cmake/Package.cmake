@@ -21,7 +21,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
   "libc6 (>= 2.34), python3 (>= 3.10), python3-click (>= 8.1), python3-rich (>= 13.3)")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-numpy, python3-jinja2")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-numpy, python3-jinja2, libhwloc15")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-matplotlib, mpi-default-bin")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
   ${CMAKE_SOURCE_DIR}/packaging/debian/postinst ${CMAKE_SOURCE_DIR}/packaging/debian/prerm)
@@ -48,6 +48,7 @@ set(CPACK_RPM_SPEC_MORE_DEFINE
 %define __brp_mangle_shebangs %{nil}
 %define __brp_python_bytecompile %{nil}
 Recommends: python3 >= 3.10
+Recommends: hwloc-libs
 Recommends: python3-click
 Recommends: python3-rich")
 

@@ -311,11 +311,19 @@ std::vector<OptionSpec> options_of_nodes() {
       number("cache_bytes", "UNISONO_CACHE_BYTES", "bytes", "general",
              "Most memory for the schedules that a communicator keeps.", 64 * kib, 16 * gib,
              &Options::cache_bytes),
-      text("nodes", "UNISONO_NODES", "text", "shared memory",
-           "Pretend that MPI_COMM_WORLD is spread over nodes like this (4x2, 3,5,8, or with /cyclic): ranks "
-           "of different pretended "
-           "nodes exchange messages. For trying algorithms out; real nodes stay apart.",
-           &Options::nodes),
+      text(
+          "nodes", "UNISONO_NODES", "text", "shared memory",
+          "Pretend that MPI_COMM_WORLD is spread over nodes like this (4x2, 3,5,8, 4x2x8 with domains inside "
+          "nodes, or with /cyclic): ranks of different pretended nodes exchange messages. For trying "
+          "algorithms out; real nodes stay apart.",
+          &Options::nodes),
+      text(
+          "domains", "UNISONO_DOMAINS", "text", "shared memory",
+          "What nodes consist of: sockets, NUMA domains, cores behind one cache. auto: as hwloc tells, on "
+          "nodes "
+          "with more than 4 ranks and 8 cores whose ranks are bound; on: on all; off: nothing is known; 2x4: "
+          "pretend that each node is 2 domains of 4 ranks, in order.",
+          &Options::domains),
       number("cores", "UNISONO_CORES", "integer", "shared memory",
              "Cores that the ranks of a node may use; 0: from their affinity masks and the cgroup's quota, "
              "shared "

@@ -60,8 +60,9 @@ struct NodeOptions {
   std::int64_t pool_bytes = std::int64_t{1} << 30;
   std::int64_t channel_bytes = std::int64_t{4} << 20;
   bool is_channel_bytes_given = false;  // by the user; known on the rank that has read the options
-  std::string nodes;       // "4x2", "3,5": pretended nodes, finer than the real ones; empty: the real ones
-  std::int64_t cores = 0;  // 0: found out
+  std::string nodes;  // "4x2", "3,5": pretended nodes, finer than the real ones; empty: the real ones
+  std::string domains = "auto";  // auto, on, off, or each node's: "2x4"
+  std::int64_t cores = 0;        // 0: found out
 };
 
 // What goes on with calls while the program computes, one on each node: processes beside the job's ("1"), or

@@ -26,7 +26,7 @@ constexpr std::string_view ours[] = {"UNISONO_HOME", "UNISONO_LIBRARY", agents_j
 constexpr auto longest_judgement = 60s;
 // What only the tool can judge, which knows algorithms, tables and machines.
 constexpr std::string_view judged_by_tool[] = {
-    "algorithm", "agents_algorithm", "table", "site_table", "machine", "nodes", "topology"};
+    "algorithm", "agents_algorithm", "table", "site_table", "machine", "nodes", "domains", "topology"};
 
 bool is_file(const std::string& path) {
   std::error_code failed;

@@ -11,6 +11,7 @@ namespace unisono::tool {
 int list_algorithms(const std::vector<std::string>& words);
 int check_algorithms(const std::vector<std::string>& words);
 int show_algorithm(const std::vector<std::string>& words);
+int describe_hardware(const std::vector<std::string>& words);
 int describe_topology(const std::vector<std::string>& words);
 int read_tables(const std::vector<std::string>& words);
 int explain_decision(const std::vector<std::string>& words);

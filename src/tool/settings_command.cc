@@ -81,6 +81,11 @@ Problems of_nodes(const std::string& value) {
   return {"it " + patterns::why_no_layout(value)};
 }
 
+Problems of_domains(const std::string& value) {
+  if (value == "auto" || value == "on" || value == "off" || patterns::parse_node(value)) return {};
+  return {"it " + patterns::why_no_node(value) + "; or auto, on, off"};
+}
+
 Problems of_topology(const std::string& value) {
   if (value.empty()) return {};
   if (patterns::is_synthetic(value)) {
@@ -115,6 +120,7 @@ Problems problems_of(const OptionSpec& spec, const std::string& value) {
   if (spec.name == "site_table") return of_site_table(value);
   if (spec.name == "machine") return of_machine(value);
   if (spec.name == "nodes") return of_nodes(value);
+  if (spec.name == "domains") return of_domains(value);
   if (spec.name == "topology") return of_topology(value);
   if (spec.name == "record_messages") return of_record(value);
   return {};

@@ -306,6 +306,7 @@ class TestInfo:
             "shared memory",
             "single copy",
             "turns on shared cores",
+            "domains of nodes",
         }
 
     def test_table(self, stage: Stage) -> None:

@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from conftest import Stage, needs_build
+from conftest import BUILD, FIXTURES, Stage, needs_build
+from unisono.commands.show import ranks_in
 from unisono.common.errors import UnisonoError
 from unisono.measuring import latencies
+from unisono.reporting import hardware
 
 
 def matrix(groups: list[list[int]], near: float, far: float) -> np.ndarray:
@@ -216,3 +221,145 @@ class TestCompiled:
         for given, seen in (("tree:4x8", "tree:4x8"), ("f.conf", str(Path(stage.work) / "f.conf"))):
             answer = stage.unisono("run", "--topology", given, "sh", "-c", script, environment=built)
             assert answer.stdout == f"{seen}\n", answer.stderr
+
+
+TWO_SOCKETS = str(FIXTURES / "two_sockets.xml")
+
+
+class TestRanges:
+    @pytest.mark.parametrize(
+        ("numbers", "text"), [([], ""), ([3], "3"), ([2, 0, 1], "0-2"), ([0, 2, 3, 9], "0,2-3,9")]
+    )
+    def test_text(self, numbers: list[int], text: str) -> None:
+        assert hardware.ranges(numbers) == text
+
+
+class TestDomainsOfNodes:
+    """What `unisono report` says of them."""
+
+    LEVELS: ClassVar = [{"kind": "socket", "ranks": [8, 8]}, {"kind": "cache", "ranks": [4, 4, 5, 3]}]
+
+    def test_nothing_is_known(self) -> None:
+        assert hardware.domains_text([{"name": "a", "ranks": 16}]) == ""
+
+    def test_all_alike(self) -> None:
+        nodes = [{"name": name, "ranks": 16, "domains": self.LEVELS} for name in "ab"]
+        assert hardware.domains_text(nodes) == "2 sockets (8 each), 4 caches (4, 4, 5, 3)"
+
+    def test_others_differ(self) -> None:
+        nodes = [{"name": "a", "ranks": 16}, {"name": "b", "ranks": 16, "domains": self.LEVELS[:1]}]
+        assert hardware.domains_text(nodes) == "2 sockets (8 each) on b, others differ"
+
+
+def hwloc_is_missing(answer: subprocess.CompletedProcess[str]) -> bool:
+    return answer.returncode == 2 and (
+        "there is no libhwloc" in answer.stderr or "without hwloc" in answer.stderr
+    )
+
+
+@needs_build
+class TestMachines:
+    """What a machine consists of, as hwloc tells."""
+
+    @pytest.fixture
+    def stage(self, stage: Stage) -> Stage:
+        """With the compiled tool itself."""
+        tool = stage.home / "bin/unisono-tool"
+        tool.unlink()
+        tool.symlink_to(BUILD / "bin/unisono-tool")
+        return stage
+
+    def shown(self, stage: Stage, *words: str, environment: dict[str, str] | None = None) -> str:
+        answer = stage.unisono("topology", "show", *words, environment=environment or {})
+        if hwloc_is_missing(answer):
+            pytest.skip("hwloc is not here")
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    def test_this_one(self, stage: Stage) -> None:
+        first = self.shown(stage).splitlines()[0]
+        assert first.startswith("machine: PUs 0"), first
+
+    def test_one_in_a_file(self, stage: Stage) -> None:
+        lines = self.shown(stage, TWO_SOCKETS).splitlines()
+        assert lines[0].startswith("described machine: PUs 0-63, ")
+        assert [line.strip("│├└─ ") for line in lines[1:8]] == [
+            "socket 0",
+            "NUMA domain 0: 1 GiB",
+            "cache 0: 32 MiB",
+            "cores 0-3: PUs 0,2,4,6,8,10,12,14",
+            "cache 1: 32 MiB",
+            "cores 4-7: PUs 16,18,20,22,24,26,28,30",
+            "NUMA domain 1: 1 GiB",
+        ]
+        assert lines[-1] == "With a rank on each core its layout is 1x2x2x2x4."
+
+    def test_one_that_is_described(self, stage: Stage) -> None:
+        text = self.shown(stage, "package:2 l3:2 core:8 pu:2")
+        assert text.endswith("With a rank on each core its layout is 1x2x2x8.\n")
+        assert "│   │   └── cores 0-7: PUs 0-15" in text
+
+    @pytest.mark.parametrize(
+        ("name", "value", "layout"),
+        [("HWLOC_SYNTHETIC", "numa:3 core:5 pu:1", "1x3x5"), ("HWLOC_XMLFILE", TWO_SOCKETS, "1x2x2x2x4")],
+    )
+    def test_one_that_the_environment_describes(
+        self, stage: Stage, name: str, value: str, layout: str
+    ) -> None:
+        assert self.shown(stage, environment={name: value}).endswith(f"its layout is {layout}.\n")
+
+    def test_json(self, stage: Stage) -> None:
+        found = json.loads(self.shown(stage, TWO_SOCKETS, "--json"))
+        assert not found["is_this_machine"] and found["layout"] == "1x2x2x2x4"
+        assert [part["kind"] for part in found["parts"]].count("core") == 32
+
+    def test_drawing(self, stage: Stage) -> None:
+        assert self.shown(stage, TWO_SOCKETS, "--svg", "machine.svg") == ""
+        root = ElementTree.parse(stage.work / "machine.svg").getroot()
+        boxes = [child for child in root if child.tag.endswith("rect")]
+        assert len(boxes) == 1 + 2 + 4 + 8 + 32
+        limits = [float(root.attrib[name]) for name in ("width", "height")]
+        for box in boxes:
+            ends = [
+                float(box.attrib[at]) + float(box.attrib[size])
+                for at, size in (("x", "width"), ("y", "height"))
+            ]
+            assert ends[0] <= limits[0] and ends[1] <= limits[1]
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            (["package:2 pu:"], "is no topology"),
+            (["pu:0"], "hwloc takes 'pu:0' for no description"),
+            (["--phases"], "--layout and --phases go with switches"),
+            (["tree:4", "--svg", "x.svg"], "--svg draws machines"),
+        ],
+    )
+    def test_what_is_no_machine(self, stage: Stage, words: list[str], says: str) -> None:
+        answer = stage.unisono("topology", "show", *words)
+        assert answer.returncode == 2
+        assert says in " ".join(answer.stderr.split())
+
+
+class TestRanksInLayouts:
+    @pytest.mark.parametrize(
+        ("layout", "ranks"),
+        [
+            ("8", 8),
+            ("4x8", 32),
+            ("3,5,8", 16),
+            ("4x8/cyclic", 32),
+            ("4x2x8", 64),
+            ("2x4x8x8/cyclic/interleaved", 512),
+            ("3+5,8", 16),
+            ("4x(3+5)", 32),
+            ("(2+2)+(2+2),2x(1+1)", 12),
+        ],
+    )
+    def test_count(self, layout: str, ranks: int) -> None:
+        assert ranks_in(layout) == ranks
+
+    @pytest.mark.parametrize("layout", ["", "x", "4x", "banana", "0", "4x(3+5", "(())", "3,,5", "2x0"])
+    def test_what_is_none(self, layout: str) -> None:
+        with pytest.raises(UnisonoError, match="write 4x8"):
+            ranks_in(layout)

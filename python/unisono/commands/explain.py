@@ -96,7 +96,9 @@ class _ExplainCommand(click.Command):
 @click.command(cls=_ExplainCommand)
 @click.argument("words", metavar="[FILE] [OPERATION [SIZE]]", nargs=-1, required=True)
 @click.option(
-    "--layout", metavar="LAYOUT", help="Nodes and ranks: 8, 4x8, 3,5,8  [default: 8 ranks on a node]"
+    "--layout",
+    metavar="LAYOUT",
+    help="Nodes and ranks: 8, 4x8, 3,5,8, 4x2x8 (4 nodes of 2 domains)  [default: 8 ranks on a node]",
 )
 @click.option(
     "--table", "names", metavar="FILE", multiple=True, help="Application table; may come several times."

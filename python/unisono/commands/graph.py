@@ -89,7 +89,7 @@ class Asked:
 @click.option(
     "--layout",
     metavar="LAYOUT",
-    help="In place of --ppn: 4x8 is 4 nodes with 8 ranks each, 3,5,8 is ranks per node.",
+    help="In place of --ppn: 4x8 is 4 nodes with 8 ranks each, 3,5,8 is ranks per node, 4x2x8 is 4 nodes of 2 domains.",
 )
 @click.option("--comm", metavar="ID", type=click.IntRange(min=0), help="Of a report: which communicator.")
 @click.option(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,23 @@ def collect() -> dict[str, Any]:
         "settings": settings,
         "crashes": _crashes(home),
         "checks": [
-            {"name": check.name, "good": check.is_good, "text": check.text} for check in host.checks()
+            {"name": check.name, "good": check.is_good, "text": check.text}
+            for check in (*host.checks(), *([_check_domains()] if has_tool else []))
         ],
     }
+
+
+def _check_domains() -> host.Check:
+    """Whether hwloc says what nodes consist of."""
+    name = "domains of nodes"
+    try:
+        kinds = Counter(part["kind"] for part in tool.ask("hardware")["parts"])
+    except (UnisonoError, KeyError, TypeError) as error:
+        return host.Check(
+            name, False, f"{error}; nothing is known of sockets, NUMA domains and caches in nodes"
+        )
+    counts = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items())
+    return host.Check(name, True, f"as hwloc tells them; here: {counts} (`unisono topology show`)")
 
 
 def _compiled_version() -> str | None:

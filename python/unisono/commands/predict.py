@@ -82,7 +82,7 @@ class Asked:
 @click.option(
     "--layout",
     metavar="LAYOUT",
-    help="Nodes: 1024x48 is 1024 nodes with 48 ranks each; 3,5,8 is ranks per node.",
+    help="Nodes: 1024x48 is 1024 nodes with 48 ranks each; 3,5,8 is ranks per node; 4x2x8 is 4 nodes of 2 domains.",
 )
 @click.option("--ranks", metavar="N", type=click.IntRange(min=1), help="Without a layout: ranks of one node.")
 @click.option("--topology", metavar="TOPOLOGY", help="Switches between the nodes, as for `unisono show`.")

@@ -32,7 +32,7 @@ from unisono.reporting import report
     "layouts",
     metavar="LAYOUT",
     multiple=True,
-    help="On the page: what a table decides for this layout, 4x8 or 3,5,8; may come several times. Of cells of `unisono bench`: "
+    help="On the page: what a table decides for this layout, 4x8, 3,5,8 or 4x2x8; may come several times. Of cells of `unisono bench`: "
     "where they were measured.  [default: the layouts of the table's rules; one node]",
 )
 @click.argument("names", metavar="FILE...", type=click.Path(path_type=Path), nargs=-1, required=True)

@@ -88,7 +88,7 @@ class Asked:
 @click.option(
     "--layout",
     metavar="LAYOUT",
-    help="Nodes: 4x8 is 4 nodes with 8 ranks each; 3,5,8 is ranks per node.",
+    help="Nodes: 4x8 is 4 nodes with 8 ranks each; 3,5,8 is ranks per node; 4x2x8 is 4 nodes of 2 domains.",
 )
 @click.option(
     "--topology",

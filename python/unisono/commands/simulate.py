@@ -131,7 +131,7 @@ def _is_within(text: str, least: float, most: float) -> bool:
 @click.option(
     "--layout",
     metavar="LAYOUT",
-    help="1812x1 is 1812 nodes with a rank each; 3,5,8 is ranks per node.  [default: 8x1]",
+    help="1812x1 is 1812 nodes with a rank each; 3,5,8 is ranks per node; 4x2x8 is 4 nodes of 2 domains.  [default: 8x1]",
 )
 @click.option("--ranks", metavar="N", type=click.IntRange(min=2), help="Without a layout: ranks of one node.")
 @graph_option

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,20 @@ from unisono.commands.hints import HintingGroup
 from unisono.commands.jobs import JobCommand, interruptible
 from unisono.commands.values import RealRange, json_option
 from unisono.common import files, printing, tool, units
-from unisono.common.errors import UnisonoError
+from unisono.common.errors import UnisonoError, UsageError
 from unisono.common.extras import numpy as np
 from unisono.measuring import bench, latencies
+from unisono.reporting import hardware
 
 _SHOWN_MACHINES = 16
+_FIRST_BYTES = 256  # of a file
+_DESCRIPTION = re.compile(r"\b(pu|core):\d")  # hwloc's, of a machine
 _EXTRA_SECONDS = 120.0  # for the launcher: to start and to end
 
 
 @click.group(cls=HintingGroup)
 def command() -> None:
-    """Show the switches between machines and what follows from them, or find them.
+    """Show what a machine consists of, or the switches between machines and what follows from them; or find those.
 
     TOPOLOGY is what the option `topology` of `unisono run` takes. It is a file in the format of Slurm's topology.conf, or a
     string such as tree:4x8, which is 4 switches with 8 machines each below another one.
@@ -35,7 +39,7 @@ def command() -> None:
 
 
 _layout = click.option(
-    "--layout", metavar="LAYOUT", help="Ranks per machine, as 4x8 or 3,5,8  [default: one rank each]"
+    "--layout", metavar="LAYOUT", help="Ranks per machine, as 4x8, 3,5,8 or 4x2x8  [default: one rank each]"
 )
 _as_json = json_option()
 
@@ -49,12 +53,68 @@ def _asked(topology: str, layout: str | None, *more: str) -> dict[str, Any]:
 
 
 @command.command()
-@click.argument("topology")
+@click.argument("topology", required=False)
 @_layout
 @click.option("--phases", is_flag=True, help="The messages of all phases of an alltoall as well.")
+@click.option(
+    "--svg",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw what the machine consists of into this file.",
+)
 @_as_json
-def show(topology: str, layout: str | None, phases: bool, as_json: bool) -> None:
-    """Print the tree, the order of a ring around it, and the phases of an alltoall."""
+def show(topology: str | None, layout: str | None, phases: bool, svg: Path | None, as_json: bool) -> None:
+    """Print what this machine consists of, or the switches of TOPOLOGY.
+
+    \b
+      unisono topology show                            # this machine: sockets, NUMA domains, caches, cores
+      unisono topology show machine.xml                # one that `lstopo machine.xml` has written
+      unisono topology show 'package:2 l3:4 core:8 pu:2'   # one that hwloc has a description of
+      unisono topology show tree:4x8                   # switches
+
+    Of switches there are also the order of a ring around them, and the phases of an alltoall. TOPOLOGY may be a file in the
+    format of Slurm's topology.conf.
+    """
+    words = _hardware_words(topology)
+    if words is not None:
+        if layout is not None or phases:
+            raise UsageError("--layout and --phases go with switches: name a topology, such as tree:4x8")
+        _show_hardware(words, svg, as_json)
+        return
+    if svg is not None:
+        raise UsageError("--svg draws machines; of switches there is no drawing")
+    assert topology is not None
+    _show_switches(topology, layout, phases, as_json)
+
+
+def _hardware_words(topology: str | None) -> list[str] | None:
+    """How the tool is asked for a machine; None: this is a topology of switches."""
+    if topology is None:
+        return []
+    if topology.startswith("tree:"):
+        return None
+    file = Path(topology)
+    if file.is_file():
+        with file.open("rb") as opened:
+            is_xml = opened.read(_FIRST_BYTES).lstrip().startswith((b"<?xml", b"<topology"))
+        return ["--xml", topology] if is_xml else None
+    return ["--synthetic", topology] if _DESCRIPTION.search(topology) else None
+
+
+def _show_hardware(words: list[str], svg: Path | None, as_json: bool) -> None:
+    found = tool.ask("hardware", *words)
+    machine = hardware.machine_of(found)
+    if svg is not None:
+        files.write_whole(svg, hardware.svg(machine))
+    if as_json:
+        printing.print_json(found)
+    elif svg is None:
+        printing.console().print(hardware.tree(machine))
+        if found["layout"]:
+            printing.console().print(f"\nWith a rank on each core its layout is {found['layout']}.")
+
+
+def _show_switches(topology: str, layout: str | None, phases: bool, as_json: bool) -> None:
     found = _asked(topology, layout, *(["--phases"] if phases else []))
     if as_json:
         printing.print_json(found)

@@ -14,7 +14,7 @@ from unisono.common import files, printing, schemas, sound, units
 from unisono.common.errors import FileError
 from unisono.common.fitted_table import FittedTable
 from unisono.common.operations import called_as
-from unisono.reporting import estimates, profile, verdict
+from unisono.reporting import estimates, hardware, profile, verdict
 
 VERSION = 1
 _OTHERS = {
@@ -144,6 +144,8 @@ def _headline(report: dict[str, Any], console: Console) -> None:
         f"[bold]Unisono {report['unisono']}[/bold] on {escape(report['mpi'])}: "
         f"{layout_text(report['nodes'])}, {cores_text(report['usable_cores'])}"
     )
+    if domains := hardware.domains_text(report["nodes"]):
+        console.print(f"ranks of a node are in {domains}")
     console.print(
         f"{units.seconds_text(wall_s)} from MPI_Init to MPI_Finalize; {in_collectives_text(report)}"
     )

@@ -37,6 +37,24 @@ std::string now_text() {
   return text;
 }
 
+// Levels that divide the node's ranks.
+std::vector<DomainFacts> domains_of(const patterns::Layout& layout, const std::vector<int>& ranks) {
+  std::vector<DomainFacts> levels;
+  std::size_t outer = 1;
+  for (int i = 0; layout.domains != nullptr && i < layout.domains->depth(); ++i) {
+    const patterns::DomainLevel& level = layout.domains->levels[static_cast<std::size_t>(i)];
+    DomainFacts facts{.kind = std::string(patterns::name(level.kind)), .ranks = {}};
+    for (const int rank : ranks) {
+      const auto& of_domain = level.ranks_of[static_cast<std::size_t>(level.domain_of[rank])];
+      if (of_domain.front() == rank) facts.ranks.push_back(static_cast<int>(of_domain.size()));
+    }
+    if (facts.ranks.size() == outer) continue;
+    outer = facts.ranks.size();
+    levels.push_back(std::move(facts));
+  }
+  return levels;
+}
+
 }  // namespace
 
 void write_job_report(const World& world, std::vector<std::string> hints,
@@ -58,11 +76,13 @@ void write_job_report(const World& world, std::vector<std::string> hints,
                  .hints = std::move(hints),
                  .messages = messages};
   if (world.agents != nullptr) facts.agents_started_again = world.agents->starts_again();
-  for (const auto& ranks : world.layout().ranks_of) {
+  const patterns::Layout layout = world.layout();
+  for (const auto& ranks : layout.ranks_of) {
     const auto first = static_cast<std::size_t>(ranks.front());
     facts.node_names.push_back(world.pool->host_names()[first]);
     facts.node_ranks.push_back(static_cast<int>(ranks.size()));
     facts.node_cores.push_back(world.cores[first].cores);
+    facts.node_domains.push_back(domains_of(layout, ranks));
   }
   const std::string& wanted = world.options.report;
   std::string problem = write_report(wanted, facts, records);

@@ -199,7 +199,12 @@ Json report_json(const JobFacts& facts, const JobRecords& records) {
                  {"wall_s", facts.wall_s},     {"program", facts.program},
                  {"command", facts.command},   {"date", facts.date}};
   for (std::size_t n = 0; n < facts.node_names.size(); ++n) {
-    report["nodes"].push_back({{"name", facts.node_names[n]}, {"ranks", facts.node_ranks[n]}});
+    Json node = {{"name", facts.node_names[n]}, {"ranks", facts.node_ranks[n]}};
+    for (std::size_t i = 0; n < facts.node_domains.size() && i < facts.node_domains[n].size(); ++i) {
+      const DomainFacts& level = facts.node_domains[n][i];
+      node["domains"].push_back({{"kind", level.kind}, {"ranks", level.ranks}});
+    }
+    report["nodes"].push_back(std::move(node));
   }
   report["usable_cores"] = facts.node_cores;
   report["options"] = non_default_options(facts.options);

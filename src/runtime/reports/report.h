@@ -14,6 +14,12 @@
 namespace unisono::runtime {
 
 // What the report says of the job as a whole; rank 0's.
+// The domains of one kind on a node.
+struct DomainFacts {
+  std::string kind;
+  std::vector<int> ranks;  // in each, in the order of their lowest ranks
+};
+
 struct JobFacts {
   std::string mpi, family, options;    // options: lines `key = value`
   std::string program, command, date;  // rank 0's, and when it came to MPI_Finalize, 2026-11-27T17:03:21Z
@@ -22,8 +28,9 @@ struct JobFacts {
   std::vector<std::string> node_names;  // one per node, with its number of ranks and usable cores beside it
   std::vector<int> node_ranks;
   std::vector<int> node_cores;
-  std::string machine;  // what this machine's file has decided; empty: nothing
-  std::string waits;    // how rank 0 has waited for others of its node, a value of option wait
+  std::vector<std::vector<DomainFacts>> node_domains;  // outermost first; none: nothing is known of them
+  std::string machine;                                 // what this machine's file has decided; empty: nothing
+  std::string waits;  // how rank 0 has waited for others of its node, a value of option wait
   std::vector<std::string> warnings, hints;
   std::optional<int> agents_started_again;  // nothing: the job had no agents
   std::optional<MessageTotals> messages;    // that Unisono has carried

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/wire.h"
 #include "patterns/layout_text.h"
+#include "runtime/world/found_domains.h"
 #include "runtime/world/found_machine.h"
 #include "runtime/world/found_switches.h"
 #include "runtime/world/telling.h"
@@ -131,7 +132,8 @@ void World::open_pool(const std::vector<Introduction>& of_all) {
   pool->open(host, comm, std::move(identities),
              {.capacity_bytes = static_cast<std::size_t>(options.pool_bytes),
               .use_memfd = options.segment == "memfd",
-              .use_single_copy = options.use_single_copy});
+              .use_single_copy = options.use_single_copy,
+              .asks_hardware = asks_hardware(options.domains)});
   if (pool->why_unavailable().empty() || !options.use_shared_memory) return;
   std::string text = "this rank shares no memory: " + pool->why_unavailable();
   // What holds for one rank holds for its neighbours as a rule: one of each host says it.
@@ -149,8 +151,9 @@ patterns::Layout World::layout() const {
 
 void World::find_nodes() {
   node_labels = pool->node_labels();
+  std::optional<patterns::Layout> pretended;
   if (!options.nodes.empty()) {
-    const auto pretended = patterns::Layout::parse(options.nodes);
+    pretended = patterns::Layout::parse(options.nodes);
     if (pretended && pretended->size() == size) {
       for (std::size_t r = 0; r < node_labels.size(); ++r)
         node_labels[r] = node_labels[r] * size + pretended->node_of[r];
@@ -163,8 +166,10 @@ void World::find_nodes() {
                     (pretended ? "holds " + std::to_string(pretended->size()) + " ranks, the job has " +
                                      std::to_string(size)
                                : patterns::why_no_layout(options.nodes)));
+      pretended.reset();
     }
   }
+  domains = find_domains(*this, pretended);
   // Pretended nodes share the cores of the real one.
   cores = pool->cores();
   if (options.cores == 0) return;

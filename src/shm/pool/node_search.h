@@ -17,6 +17,7 @@
 #include "shm/pool/cores.h"
 #include "shm/pool/identity.h"
 #include "shm/pool/members.h"
+#include "shm/pool/node_domains.h"
 #include "shm/pool/segment.h"
 
 namespace unisono::shm {
@@ -29,6 +30,7 @@ struct PoolHeader {
   // Windows of the segment: how many are wanted beside the first, and how many ranks have each mapped.
   std::atomic<std::uint32_t> wanted_windows;
   std::array<std::atomic<std::uint32_t>, Segment::most_windows> mapped;
+  ToldParts hardware;
   AllocatorState allocator;
   Members members;
   Board board;

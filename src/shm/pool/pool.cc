@@ -45,6 +45,8 @@ struct Pool::State {
   bool has_single_copy = false, has_single_copy_everywhere = false;
   bool is_shared = false;
   std::vector<CoreShare> cores;
+  std::vector<PartNumbers> parts;
+  std::string why_no_parts;
   std::string limited_by;
   std::uint32_t members = 1;  // ranks that have the segment
   Mutex map_mutex;
@@ -57,9 +59,11 @@ struct Pool::State {
   int usable_windows(int windows);
   bool has_room(std::size_t bytes, int usable);
   void find_node(host::Host& host, host::Comm comm, const PoolOptions& options);
-  void explore_node(host::Host& host, host::Comm comm, bool wants_single_copy);
+  void explore_node(host::Host& host, host::Comm comm, const PoolOptions& options);
+  PartNumbers own_parts(std::size_t rank, AsksHardware asks);
   NodeCores own_cores(std::size_t rank) const;
   bool can_read_all(std::size_t rank) const;
+  CoreMask cores_of_all() const;
 };
 
 void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions& options) {
@@ -91,12 +95,18 @@ void Pool::State::find_node(host::Host& host, host::Comm comm, const PoolOptions
   members = static_cast<std::uint32_t>(std::count(labels.begin(), labels.end(), labels[rank]));
 }
 
-NodeCores Pool::State::own_cores(std::size_t rank) const {
+// That this rank's node may use.
+CoreMask Pool::State::cores_of_all() const {
   CoreMask mask = own_affinity();
   if (segment != nullptr) {
     for (std::size_t i = 0; i < mask.size(); ++i)
       mask[i] |= header()->cores[i].load(std::memory_order_relaxed);
   }
+  return mask;
+}
+
+NodeCores Pool::State::own_cores(std::size_t rank) const {
+  const CoreMask mask = cores_of_all();
   const std::uint64_t quota = quota_millicores(identities, labels, labels[rank]);
   const auto in_mask = static_cast<std::uint32_t>(std::max(count(mask), 1));
   const auto granted = static_cast<std::uint32_t>(std::min<std::uint64_t>((quota + 999) / 1000, in_mask));
@@ -117,15 +127,38 @@ bool Pool::State::can_read_all(std::size_t rank) const {
   return true;
 }
 
+// The node's first rank asks for all. One that may run wherever they all may is in no part of the node.
+PartNumbers Pool::State::own_parts(std::size_t rank, AsksHardware asks) {
+  constexpr std::chrono::seconds longest{10};
+  const CoreMask mask = own_affinity(), all = cores_of_all();
+  const bool is_sure = asks == AsksHardware::always;
+  const bool may_help =
+      asks == AsksHardware::where_it_may_help && members > few_ranks && count(all) > few_cores;
+  if (!is_shared || (!is_sure && !may_help)) return in_no_part;
+  ToldParts& told = header()->hardware;
+  if (labels[rank] == static_cast<int>(rank)) {
+    if (is_sure || mask != all) {
+      why_no_parts = told.ask();
+    } else {
+      told.tell_nothing();
+    }
+  }
+  return told.hear(mask, longest);
+}
+
 // What ranks find out when they know their nodes. A read that fails on one rank fails for its node.
-void Pool::State::explore_node(host::Host& host, host::Comm comm, bool wants_single_copy) {
+void Pool::State::explore_node(host::Host& host, host::Comm comm, const PoolOptions& options) {
   struct Found {
     NodeCores cores;
-    std::uint64_t can_read = 0;
+    PartNumbers parts = in_no_part;
+    std::uint16_t can_read = 0;
   };
   const auto rank = static_cast<std::size_t>(host.comm_rank(comm));
-  const Found own{own_cores(rank), wants_single_copy && can_read_all(rank) ? 1U : 0U};
+  const bool can_read = options.use_single_copy && can_read_all(rank);
+  const Found own{own_cores(rank), own_parts(rank, options.asks_hardware),
+                  static_cast<std::uint16_t>(can_read ? 1 : 0)};
   std::vector<Found> all(labels.size());
+  parts.assign(labels.size(), in_no_part);
   if (host.allgather_bytes(&own, sizeof own, all.data(), comm) != host::success) {
     cores = core_shares(std::vector<NodeCores>(labels.size()), labels);
     return;
@@ -134,6 +167,7 @@ void Pool::State::explore_node(host::Host& host, host::Comm comm, bool wants_sin
   has_single_copy = has_single_copy_everywhere = true;
   for (std::size_t peer = 0; peer < labels.size(); ++peer) {
     of_all.push_back(all[peer].cores);
+    parts[peer] = all[peer].parts;
     if (all[peer].can_read != 0) continue;
     has_single_copy_everywhere = false;
     if (labels[peer] == labels[rank]) has_single_copy = false;
@@ -158,7 +192,7 @@ void Pool::open(host::Host& host, host::Comm comm, std::vector<Identity> of_all,
     state.process_ids.push_back(identity.process_id);
   }
   state.find_node(host, comm, options);
-  state.explore_node(host, comm, options.use_single_copy);
+  state.explore_node(host, comm, options);
 }
 
 const std::vector<int>& Pool::node_labels() const {
@@ -193,6 +227,12 @@ Board* Pool::board() const {
 }
 const std::vector<CoreShare>& Pool::cores() const {
   return state_->cores;
+}
+const std::vector<PartNumbers>& Pool::parts() const {
+  return state_->parts;
+}
+const std::string& Pool::why_no_parts() const {
+  return state_->why_no_parts;
 }
 
 int Pool::State::windows_of_all() const {

@@ -16,6 +16,7 @@
 #include "shm/pool/cores.h"
 #include "shm/pool/identity.h"
 #include "shm/pool/members.h"
+#include "shm/pool/node_domains.h"
 
 namespace unisono::shm {
 
@@ -24,6 +25,7 @@ struct PoolOptions {
                                << 30;  // most that the communicators of a node may take together
   bool use_memfd = true;
   bool use_single_copy = true;
+  AsksHardware asks_hardware = AsksHardware::never;
 };
 
 class Pool {
@@ -56,6 +58,10 @@ class Pool {
   // By rank of comm: what its node may use. That is the union of its ranks' affinity masks, limited by the
   // cgroups' quotas (rounded up). It is shared with other nodes that have the same cores of the same machine.
   const std::vector<CoreShare>& cores() const;
+  // By rank of comm: the parts of its machine that it is in.
+  const std::vector<PartNumbers>& parts() const;
+  // Why this rank, which was to ask for those of its node, knows none; empty otherwise.
+  const std::string& why_no_parts() const;
 
   // Takes `bytes` from the node's pool, zero-filled and cache-line aligned: its offset, or -1 where the pool
   // is full. One rank of a group allocates and tells the others, who turn the offset into their own address.

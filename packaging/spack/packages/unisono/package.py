@@ -27,6 +27,7 @@ class Unisono(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")
     depends_on("nlohmann-json@3.10:", type="build")
+    depends_on("hwloc@2", type=("build", "run"))
     # The build takes headers of MPIs out of their wheels (tools/fetch_headers.py).
     depends_on("py-pip", type="build")
     depends_on("python@3.10:", type=("build", "run"))

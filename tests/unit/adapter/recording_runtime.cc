@@ -207,6 +207,7 @@ const std::vector<int>* node_labels() {
 void keep_profile(RankProfile) {}
 
 void leave_all_to_program() {}
+void meet_at_end() {}
 
 void finish() {
   ++recording.finishes;

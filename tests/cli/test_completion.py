@@ -27,7 +27,7 @@ SHELLS: dict[str, Callable[[Path, Sequence[str], Path, Mapping[str, str]], list[
 # A line, and what is offered at its end: of each word the part behind the last ':', '=' or ',', since shells differ in whether
 # they repeat what stands there already.
 OFFERED = {
-    "table ": {"check", "diff", "merge", "show"},
+    "table ": {"check", "diff", "merge", "show", "ways"},
     "table show --o": {"--operation"},
     "run --s": {"--single-copy"},
     "run -- --s": set(),

@@ -330,11 +330,21 @@ bool waits_otherwise(const CheckedProgram& program, int step, int earlier, int l
   return false;
 }
 
+// Of two messages: does one write what the other reads or writes?
+bool do_meet(const Step& one, const Step& other) {
+  if (one.kind == StepKind::send && other.kind == StepKind::send) return false;
+  const schedule::Ref& a = one.kind == StepKind::send ? one.left : one.into;
+  const schedule::Ref& b = other.kind == StepKind::send ? other.left : other.into;
+  if (a.place != b.place) return false;
+  return a.parts != b.parts || (a.first < b.last && b.first < a.last);
+}
+
 // Does one wait for the other only to be kept apart in time? What does so is right at any time.
 bool is_pace(const CheckedProgram& program, const CheckedStep& step, const CheckedStep& before) {
   const schedule::Stage& stage = program.stages[step.stage];
-  const bool are_sends = step.step.kind == StepKind::send && before.step.kind == StepKind::send;
-  return before.is_token || (stage.is_blocking && are_sends) ||
+  const bool are_messages = schedule::is_message(step.step.kind) && schedule::is_message(before.step.kind);
+  const bool are_held_back = stage.is_blocking || stage.rounds_under_way > 0;
+  return before.is_token || (are_messages && are_held_back && !do_meet(step.step, before.step)) ||
          (stage.begins_apart && step.stage != before.stage);
 }
 

@@ -14,7 +14,10 @@ A program makes the same calls again and again, in turns under Unisono and witho
 - `bookkeeping` and `monitoring`: agreeing, aligning and keeping times, as a share of the time in calls, while
   candidates were measured and afterwards.
 
-The way `left` leaves all calls to the MPI, which tells what standing before it costs.
+The way `left` leaves all calls to the MPI, which tells what standing before it costs. The way `chosen`, behind `star`, makes
+all calls by what the run of `star` before it has chosen at its end, without learning: that is STAR' (S10, table 5).
+`--computing 5` is the loop of the source's figure 4: each call is followed by computing, so many times as long as a call of the
+MPI's own. The time of the calls alone counts then, and so do ranks that come late.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ MODES: dict[str, dict[str, str]] = {
     "off": {"UNISONO_LEARN": "off"},
     "auto": {"UNISONO_LEARN": "auto"},
     "star": {"UNISONO_LEARN": "star"},
+    "chosen": {"UNISONO_LEARN": "off"},
     "groups": {"UNISONO_LEARN": "star", "UNISONO_LEARN_GROUPS": "1"},
     "pruned": {"UNISONO_LEARN": "star", "UNISONO_LEARN_GROUPS": "1", "UNISONO_LEARN_PRUNE": "25"},
 }
@@ -52,13 +56,15 @@ RESAMPLINGS = 2000
 
 
 def run(
-    mpi: mpis.Mpi, mode: str, cell: tuple[str, int, int], arguments: argparse.Namespace
+    mpi: mpis.Mpi, mode: str, cell: tuple[str, int, int], arguments: argparse.Namespace, chosen: str = ""
 ) -> dict[str, Any]:
-    """One job: its times, and what its report has of learning."""
+    """One job: its times, and what its report has of learning. `chosen`: the algorithm of all calls."""
     operation, size, calls = cell
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.json"
         environment = {"UNISONO_CACHE": "", "UNISONO_REPORT": str(report), **MODES[mode]}
+        if chosen:
+            environment["UNISONO_ALGORITHM"] = f"{operation}:{chosen}"
         if arguments.machine:
             environment["UNISONO_MACHINE"] = str(arguments.machine.absolute())
         if arguments.nodes:
@@ -70,6 +76,7 @@ def run(
             str(size),
             str(calls),
             str(min(TURNS, calls)),
+            *([str(arguments.computing)] if arguments.computing else []),
         ]
         line = mpi.launch(arguments.ranks, program, environment)
         result = job.run(line, mpis.launcher_environment(mpi), timeout=arguments.timeout).check()
@@ -152,6 +159,9 @@ def main() -> None:
         help="file of `unisono machine measure`, for predictions; default: none was measured",
     )
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument(
+        "--computing", type=float, default=0, help="computing behind each call, in native calls (figure 4: 5)"
+    )
     parser.add_argument("--divide", type=int, default=1, help="make so many times fewer calls")
     parser.add_argument(
         "--modes", action=AddUp, default=",".join(MODES), help="ways of learning, separated by commas"
@@ -165,6 +175,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write all figures into this file")
     parser.add_argument("--timeout", type=float, default=120)
     arguments = parser.parse_args()
+    modes = arguments.modes.split(",")
+    if unknown := [mode for mode in modes if mode not in MODES]:
+        parser.error(f"--modes {','.join(unknown)}: there are {', '.join(MODES)}")
+    if "chosen" in modes and "star" not in modes[: modes.index("chosen")]:
+        parser.error("--modes chosen goes by what `star` has chosen: name star before it")
     mpi = mpis.BY_NAME[arguments.mpi]
     print(
         "| calls | way | native call | call at the end | all, of native | chosen | trials | loss | bookkeeping | monitoring |"
@@ -177,10 +192,13 @@ def main() -> None:
             if wanted and int(wanted) != size:
                 continue
             cell = (operation, size, calls // arguments.divide)
-            runs: dict[str, list[dict[str, Any]]] = {mode: [] for mode in arguments.modes.split(",")}
+            runs: dict[str, list[dict[str, Any]]] = {mode: [] for mode in modes}
             for _ in range(arguments.runs):
+                chosen = ""
                 for mode, of_mode in runs.items():
-                    of_mode.append(run(mpi, mode, cell, arguments))
+                    of_mode.append(run(mpi, mode, cell, arguments, chosen if mode == "chosen" else ""))
+                    if mode == "star" and of_mode[-1]["learned"]:
+                        chosen = of_mode[-1]["learned"]["chosen"]
             for mode, of_mode in runs.items():
                 rows.append(summary(cell, mode, of_mode))
                 print(line(rows[-1]), flush=True)

@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole programs whose messages are the MPI's, and by `unisono run --messages node`, in turn.
+"""Whole programs natively, and by `unisono run --messages node` (or by `unisono run` as it comes), in turn.
 
     .venv/bin/python benchmarks/message_applications.py [--mpi openmpi5 ...] [--what fds,stencil] [--ranks 16,64] [--rounds 5]
-                                                         [--json FILE] [--output PAGE]
+                                                         [--messages node] [--json FILE] [--output PAGE]
 
 | fds | 1024 meshes whose devices report to rank 0, as in FDS (M1-M6) | benchmarks/applications/fire.c |
 | fds_small | the same with 64 meshes, whose queues are short: to compare | |
 | stencil2, stencil3 | heat in two and three dimensions, exchange of faces | benchmarks/applications/stencil.c |
+| blast | a blast wave in a gas, as LULESH: 26 neighbours and a minimum a step | benchmarks/applications/blast.c |
+| sparse | conjugate gradients, as HPCG: 26 neighbours twice, three sums | benchmarks/applications/sparse.c |
+| multigrid | V-cycles, as AMG: ever smaller boxes, one allgather, one sum | benchmarks/applications/multigrid.c |
+| hello | MPI_Init and MPI_Finalize alone | benchmarks/applications/hello.c |
 | pickled | mpi4py, objects to the next rank | benchmarks/applications/pickled.py |
 | lammps | Debian's, a Lennard-Jones melt of 32,000 atoms (Open MPI 4 alone) | /usr/bin/lmp |
 | hpcc | Debian's, with the input of the tests (Open MPI 4 alone) | /usr/bin/hpcc |
 
 Each round runs a program both ways, in an order that changes. Times: `messages` and `whole` are what the program says (LAMMPS:
-its loop), `command` is from the command's start to its end. Ratios are of medians over the rounds, native over Unisono, with the
-95 % interval of a bootstrap over the rounds: above 1 Unisono is faster. All runs of a program have to give the same results.
+its loop), `command` is from the command's start to its end. `--messages default` leaves the option out.
+Ratios are of medians over the rounds, native over Unisono, with the 95 % interval of a bootstrap over the rounds: above 1 Unisono
+is faster. All runs of a program have to give the same results.
 MPICH, which does not yield, gets a preload that does so where there are more ranks than cores, both ways.
 """
 
@@ -27,7 +32,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +55,7 @@ from unisono.common import units
 from unisono.machine.host import usable_cores
 from unisono.measuring import bench
 
-WAYS = ("native", "node")
+WAYS = ("native", "unisono")
 APPLICATIONS = side_by_side.ROOT / "benchmarks/applications"
 DEBIANS = ("openmpi4",)
 Times = dict[str, float]
@@ -87,6 +92,18 @@ def stencil(dimensions: int, edge: int, count: int) -> Callable[[mpis.Mpi, Path,
     return command
 
 
+def boxes(name: str, edge: int, count: int) -> Callable[[mpis.Mpi, Path, float], Command]:
+    def command(mpi: mpis.Mpi, _folder: Path, scale: float) -> Command:
+        program = side_by_side.compiled(mpi, f"applications/{name}", APPLICATIONS / "boxes.h")
+        return [program, str(edge), steps(count, scale)]
+
+    return command
+
+
+def hello(mpi: mpis.Mpi, _folder: Path, _scale: float) -> Command:
+    return [side_by_side.compiled(mpi, "applications/hello")]
+
+
 def pickled(_mpi: mpis.Mpi, _folder: Path, scale: float) -> Command:
     return [sys.executable, APPLICATIONS / "pickled.py", steps(1000, scale)]
 
@@ -110,6 +127,10 @@ def read_own(_folder: Path, printed: str) -> tuple[Times, str]:
     return {name: float(found[name]) for name in ("messages", "whole")}, found["result"]
 
 
+def read_nothing(_folder: Path, printed: str) -> tuple[Times, str]:
+    return {}, printed.strip()
+
+
 def read_lammps(_folder: Path, printed: str) -> tuple[Times, str]:
     loop = re.search(r"^Loop time of (\S+)", printed, re.MULTILINE)
     rows = application_suites.thermodynamics(printed)
@@ -127,6 +148,10 @@ PROGRAMS = {
     "fds_small": Program((16, 32, 64), fire(64, 20), read_own),
     "stencil2": Program((4, 8, 16), stencil(2, 512, 400), read_own),
     "stencil3": Program((4, 8, 16), stencil(3, 48, 400), read_own),
+    "blast": Program((4, 8), boxes("blast", 24, 200), read_own),
+    "sparse": Program((4, 8), boxes("sparse", 24, 60), read_own),
+    "multigrid": Program((4, 8), boxes("multigrid", 32, 200), read_own),
+    "hello": Program((4, 8), hello, read_nothing),
     "pickled": Program((2, 4), pickled, read_own),
     "lammps": Program((2, 4), lammps, read_lammps, DEBIANS),
     "hpcc": Program((4,), hpcc, read_hpcc, DEBIANS),
@@ -150,13 +175,10 @@ def run(name: str, way: str, mpi: mpis.Mpi, ranks: int, arguments: argparse.Name
         before = before_others(mpi, ranks) if arguments.realtime else []
         words = [*before, *program.command(mpi, folder, arguments.scale)]
         line = side_by_side.fair(mpi, mpi.launch(ranks, words, environment_of_ranks(name, mpi, ranks)), ranks)
-        own: Mapping[str, str] = mpis.launcher_environment(mpi)
+        own = mpis.launcher_environment(mpi)
         if way != "native":
-            line = [sys.executable, "-m", "unisono", "run", "--messages", way, "--", *line]
-            path = os.pathsep.join(
-                filter(None, [str(side_by_side.ROOT / "python"), os.environ.get("PYTHONPATH")])
-            )
-            own = {**own, "PYTHONPATH": path, "UNISONO_HOME": str(BUILD)}
+            options = [] if arguments.messages == "default" else ["--messages", arguments.messages]
+            line = [BUILD / "bin/unisono", "run", *options, "--", *line]
         result = job.run(line, own, arguments.timeout, folder).check()
         times, results = program.read(folder, result.output)
         return {**times, "command": result.seconds}, results
@@ -197,15 +219,15 @@ def summed_up(rounds: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Of rounds of one program on one MPI with one number of ranks: a row for each of its times."""
     random = np.random.default_rng(1)
     for time in rounds[0]["native"]:
-        native, node = (np.array([one[way][time] for one in rounds]) for way in WAYS)
-        low, high = bench.ratio_interval(native, node, random)
+        native, unisono = (np.array([one[way][time] for one in rounds]) for way in WAYS)
+        low, high = bench.ratio_interval(native, unisono, random)
         yield {
             **{key: rounds[0][key] for key in ("mpi", "what", "ranks")},
             "time": time,
             "rounds": len(rounds),
             "native_s": float(np.median(native)),
-            "node_s": float(np.median(node)),
-            "ratio": float(np.median(native) / np.median(node)),
+            "unisono_s": float(np.median(unisono)),
+            "ratio": float(np.median(native) / np.median(unisono)),
             "low": low,
             "high": high,
         }
@@ -219,13 +241,13 @@ def rows_of(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def row_text(row: dict[str, Any]) -> str:
-    times = f"{units.seconds_text(row['native_s'])} | {units.seconds_text(row['node_s'])}"
+    times = f"{units.seconds_text(row['native_s'])} | {units.seconds_text(row['unisono_s'])}"
     ratio = f"{row['ratio']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
     return f"| {row['what']} | {row['mpi']} | {row['ranks']} | {row['time']} | {row['rounds']} | {times} | {ratio} |"
 
 
 def page(rounds: list[dict[str, Any]], arguments: argparse.Namespace) -> Iterator[str]:
-    yield "# Programs whose messages Unisono carries"
+    yield f"# Programs natively and under Unisono, messages: {arguments.messages}"
     yield ""
     before = ", before all other processes" if arguments.realtime else ""
     states = "; ".join(dict.fromkeys(one["machine"] for one in rounds))
@@ -246,6 +268,9 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--what", action=AddUp, default=",".join(PROGRAMS), help="programs, by commas")
     parser.add_argument("--ranks", action=AddUp, default="", help="by commas; default: each program's own")
+    parser.add_argument(
+        "--messages", default="node", choices=("node", "all", "auto", "off", "default"), help="default: node"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1, help="so many times as many steps (not hpcc)")
     parser.add_argument("--timeout", type=float, default=300, help="of a job, seconds")

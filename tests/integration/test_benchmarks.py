@@ -30,7 +30,7 @@ ALONE = {
         "| 2 | openmpi5 | all |",
     ),
     "learning --modes left,off,auto --runs 3": (
-        "--runs 1 --divide 50 --modes left,off,auto,star --cells allreduce:8 --json of.json",
+        "--runs 1 --divide 50 --modes left,off,auto,star,chosen --computing 2 --cells allreduce:8 --json of.json",
         "| 2000 allreduce of 8 B | auto |",
     ),
     "learning --ranks 8 --divide 10 --runs 2 --modes off,auto --cells allreduce,alltoall": (
@@ -40,6 +40,10 @@ ALONE = {
     "message_applications": (
         "--rounds 1 --ranks 2 --scale 0.02 --what fds,pickled --output page.md",
         "| fds | openmpi5 | 2 | messages |",
+    ),
+    "message_applications --messages default --what hello,blast,sparse,multigrid": (
+        "--rounds 1 --ranks 4 --scale 0.02 --messages default --what hello,blast,sparse,multigrid --output page.md",
+        "| multigrid | openmpi5 | 4 | command |",
     ),
     "messages": (
         "--rounds 1 --windows 2 --what latency:8,drain:64,random:8,fan_in:8 --output page.md",

@@ -237,10 +237,6 @@ void keep_for_the_mpi(Works works, std::unique_ptr<Carrier> carrier, LeftMemory 
   all->lock()->push_back({std::move(works), std::move(carrier), std::move(memory)});
 }
 
-}  // namespace
-
-namespace {
-
 // What the first one says that cannot serve, where one cannot; collective over `all`, the same on all.
 std::string why_not_all(host::Host& host, host::Comm all, const std::string& own_why) {
   std::array<char, 160> own{};

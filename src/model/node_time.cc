@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/virtual_run.h"
+#include "shm/slice/line_shape.h"
 
 namespace unisono::model {
 
@@ -10,13 +11,12 @@ using schedule::StepKind;
 
 namespace {
 
-// As the fused operations lay messages out (shm/slice/lines.h): short ones in lines that carry their flags,
-// longer ones beside a flag.
+// As the fused operations lay messages out: short ones in lines that carry their flags, longer ones beside a
+// flag.
 double line_time(std::int64_t bytes, const Curve& copied, const SharedMemory& shared) {
-  constexpr std::int64_t payload_bytes = 56, most_flagged_lines = 5;
-  if (bytes > most_flagged_lines * payload_bytes) return shared.line_us + copied.at(bytes);
-  const std::int64_t lines = std::max<std::int64_t>(1, (bytes + payload_bytes - 1) / payload_bytes);
-  return static_cast<double>(lines) * shared.line_us;
+  const auto length = static_cast<std::size_t>(bytes);
+  if (!shm::is_in_lines(length)) return shared.line_us + copied.at(bytes);
+  return static_cast<double>(std::max<std::size_t>(1, shm::lines_of(length))) * shared.line_us;
 }
 
 }  // namespace

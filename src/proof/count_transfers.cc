@@ -8,6 +8,7 @@
 
 #include "base/operations.h"
 #include "proof/check_load.h"
+#include "shm/slice/line_shape.h"
 
 namespace unisono::proof {
 namespace {
@@ -18,22 +19,19 @@ using schedule::SharedMode;
 using schedule::Step;
 using schedule::StepKind;
 
-constexpr std::int64_t line_bytes = 64;
-// As the fused operations have them (shm/slice/lines.h): up to five lines carry a flag each.
-constexpr std::int64_t payload_bytes = 56, most_flagged_lines = 5;
 // A rank's share of a channel, as a communicator of few ranks has it.
 constexpr std::int64_t area_bytes = 1 << 20;
 
 std::int64_t lines_of(std::int64_t bytes) {
+  constexpr std::int64_t line_bytes = shm::cache_line_bytes;
   return (bytes + line_bytes - 1) / line_bytes;
 }
 bool has_flags_in_lines(std::int64_t bytes) {
-  return bytes <= most_flagged_lines * payload_bytes;
+  return shm::is_in_lines(static_cast<std::size_t>(bytes));
 }
 // One at least, since the flag stands in it.
 std::int64_t fused_lines(std::int64_t bytes) {
-  return has_flags_in_lines(bytes) ? std::max<std::int64_t>(1, (bytes + payload_bytes - 1) / payload_bytes)
-                                   : lines_of(bytes);
+  return static_cast<std::int64_t>(std::max<std::size_t>(1, shm::lines_of(static_cast<std::size_t>(bytes))));
 }
 
 struct Amount {

@@ -157,10 +157,6 @@ void World::find_nodes() {
     if (pretended && pretended->size() == size) {
       for (std::size_t r = 0; r < node_labels.size(); ++r)
         node_labels[r] = node_labels[r] * size + pretended->node_of[r];
-      for (int level = 0; pretended->domains != nullptr && level < pretended->domains->depth(); ++level) {
-        const auto& of_level = pretended->domains->levels[static_cast<std::size_t>(level)];
-        domains.push_back({.kind = of_level.kind, .labels = of_level.domain_of});
-      }
     } else {
       notices_.warn("option nodes '" + options.nodes + "' is ignored: it " +
                     (pretended ? "holds " + std::to_string(pretended->size()) + " ranks, the job has " +

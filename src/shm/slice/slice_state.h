@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/pages.h"
+#include "shm/slice/line_shape.h"
 #include "shm/slice/slice.h"
 
 namespace unisono::shm {
@@ -25,7 +26,6 @@ inline void touch_pages(const volatile char* begin, const volatile char* end) {
 // cleared. The payload is plain memory: readers touch it after they have seen the sequence (acquire), the
 // writer after it knows that all have read it (State::make_room).
 struct alignas(cache_line_bytes) Line {
-  static constexpr std::size_t payload_bytes = 56;
   char payload[payload_bytes];
   std::atomic<std::uint64_t> sequence;
 };

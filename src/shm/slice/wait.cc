@@ -152,11 +152,7 @@ void Backoff::step() {
 void Backoff::step_awake() {
   if (!is_rung(config_.policy)) return step();
   ++steps_;
-  if (started_ns_ == 0) started_ns_ = now_ns();
-  is_long_ = true;
-  sched_yield();
-  if (steps_ % yields_per_progress == 0) make_progress();
-  if (steps_ % yields_per_look_at_clock == 0) look_at_peers(now_ns());
+  gives_way();
   if (is_announced_) token_ = config_.doorbell->rings.load(std::memory_order_acquire);
 }
 
@@ -181,22 +177,25 @@ void Backoff::look_at_peers(std::uint64_t now) {
   config_.peers.call(config_.peers.argument);
 }
 
-void Backoff::give_core_away() {
+// With progress at some steps. Was this one of them?
+bool Backoff::gives_way() {
   sched_yield();
-  if (steps_ % yields_per_progress != 0) return;
-  if (!is_long_) {
-    is_long_ = true;
-    started_ns_ = now_ns();
-  }
+  if (steps_ % yields_per_progress != 0) return false;
+  is_long_ = true;
+  if (started_ns_ == 0) started_ns_ = now_ns();
   make_progress();
   if (steps_ % yields_per_look_at_clock == 0) look_at_peers(now_ns());
-  if (config_.policy != WaitPolicy::futex || config_.doorbell == nullptr) return;
+  return true;
+}
+
+void Backoff::give_core_away() {
+  if (!gives_way() || config_.policy != WaitPolicy::futex || config_.doorbell == nullptr) return;
   if (now_ns() - started_ns_ >= sleep_after_ns) announce();
 }
 
 // A single yield may take some milliseconds, so the clock is looked at behind each.
 void Backoff::yield_or_announce() {
-  if (steps_ == 1) started_ns_ = now_ns();
+  if (started_ns_ == 0) started_ns_ = now_ns();
   bool has_patience = sleepy.until_ns == 0 || started_ns_ >= sleepy.until_ns;
   if (has_patience) {
     sched_yield();

@@ -101,6 +101,7 @@ class Backoff {
 
  private:
   void look_at_clock();
+  bool gives_way();
   void give_core_away();
   void yield_or_announce();
   void announce();

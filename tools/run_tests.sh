@@ -43,12 +43,10 @@ run_pytest() { # run_pytest SUITE RESULTS ARGUMENTS...: the tests in tests/SUITE
   return "$code"
 }
 
-# UNISONO_TEST_SHARE=K/N: of each test that has several MPIs or parameters, every N-th combination, from the K-th on (.ci/run).
 # Two jobs at a time: with three all tests together take as long on two cores. What is measured in a test is measured
 # with nothing beside it.
 run_integration() {
-  local code=0 paths=() share=()
-  [ -z "${UNISONO_TEST_SHARE:-}" ] || share=(--share "$UNISONO_TEST_SHARE")
+  local code=0 paths=()
   run_pytest integration integration --alone not --numprocesses 2 --dist worksteal "${share[@]}" "${arguments[@]}" || code=1
   # Who looks for tests in all files reads all pages for their commands as well.
   mapfile -t paths < <(grep -l 'mark\.alone' tests/integration/test_*.py)
@@ -60,12 +58,16 @@ run_integration() {
 # third longer.
 [ ! -d .venv ] || .venv/bin/python -m compileall -q python/unisono
 
+# UNISONO_TEST_SHARE=K/N: of each test that has several MPIs or parameters, every N-th combination, from the K-th on, and
+# every N-th of those that take long (.ci/run).
+share=()
+[ -z "${UNISONO_TEST_SHARE:-}" ] || share=(--share "$UNISONO_TEST_SHARE")
 arguments=("$@")
 for suite in "${suites[@]}"; do
   case $suite in
     unit) run_ctest unit || status=1 ;;
     fake_host) run_ctest fake_host -L fake_host || status=1 ;;
-    cli) run_pytest cli cli --numprocesses 2 "$@" || status=1 ;;
+    cli) run_pytest cli cli --numprocesses 2 --dist worksteal "${share[@]}" "$@" || status=1 ;;
     packaging) run_pytest packaging packaging "$@" || status=1 ;;
     device) run_pytest device device "$@" || status=1 ;;
     integration) run_integration || status=1 ;;

@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 from unisono.measuring import bench
 
+# How runs share the tests (--share).
+pytest_plugins = ["shares"]
+
 # Tables are as wide as in a file, whatever terminal the tests (or a worker of theirs) believe in.
 os.environ.pop("COLUMNS", None)
 HERE = Path(__file__).resolve().parent

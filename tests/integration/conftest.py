@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import sys
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,12 +22,8 @@ from mpis import Mpi
 os.environ.pop("COLUMNS", None)
 
 
-def share(text: str) -> tuple[int, int]:
-    """Return which share of how many, of "1/2"."""
-    number, of = (int(word) for word in text.split("/"))
-    if not 1 <= number <= of:
-        raise ValueError(text)
-    return number, of
+# How runs share the tests (--share).
+pytest_plugins = ["shares"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,12 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--allow-missing", action="store_true", help="skip MPIs that are not installed instead of failing"
     )
     parser.addoption("--every-turn", action="store_true", help="select all that tests take turns with, too")
-    parser.addoption(
-        "--share",
-        type=share,
-        metavar="K/N",
-        help="of each test that has several MPIs or parameters, select every N-th combination, from the K-th on",
-    )
     parser.addoption("--alone", choices=["only", "not"], help="select tests by the marker 'alone', beside -m")
 
 
@@ -78,23 +67,6 @@ class Turns:
         return sum(self.number(item, name) for name in item.callspec.params) % turns != first
 
 
-def others_share(items: list[pytest.Item], number: int, of: int) -> list[pytest.Item]:
-    """Return what shares of `of` others than the given one have. Each share has something of each test.
-
-    Each test begins with another MPI, so that no MPI has more of a share than the others.
-    """
-    tests: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        if hasattr(item, "callspec"):
-            tests[item.nodeid.split("[")[0]].append(item)
-    left = []
-    for name, combinations in tests.items():
-        turns = min(of, len(combinations))
-        own = (number - 1 + zlib.crc32(name.encode())) % turns
-        left += [item for place, item in enumerate(combinations) if place % turns != own]
-    return left
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     wanted = config.getoption("--alone")
     kept, left = [], []
@@ -106,10 +78,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             not config.getoption("--every-turn") and turns.is_anothers(item)
         )
         (kept if is_selected and not is_another else left).append(item)
-    if config.getoption("--share"):
-        others = set(others_share(kept, *config.getoption("--share")))
-        left += [item for item in kept if item in others]
-        kept = [item for item in kept if item not in others]
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 
@@ -129,11 +97,6 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if terminalreporter.config.getoption("--share"):
-        number, of = terminalreporter.config.getoption("--share")
-        terminalreporter.write_line(
-            f"share {number} of {of} of the tests that have several MPIs or parameters"
-        )
     terminalreporter.write_line(again.text(RUN_AGAIN + again.OF_THIS_PROCESS.counts))
 
 

@@ -61,6 +61,7 @@ def test_calls_go_on(mpi: Mpi, tmp_path: Path, layout: str, victim: str) -> None
     )
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4, 1)
 @pytest.mark.parametrize("signals", ["", "trap '' TERM; "])
 def test_a_launcher_that_does_not_end(mpi: Mpi, tmp_path: Path, signals: str) -> None:
@@ -88,6 +89,7 @@ def test_ranks_that_have_no_calls(mpi: Mpi, tmp_path: Path) -> None:
         job.wait_until(running.is_over, 5)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(5)
 def test_they_die_too_often(mpi: Mpi, tmp_path: Path) -> None:
     """Then calls that wait for them end the job: ranks of this host hear that no others come."""
@@ -114,6 +116,7 @@ def test_a_rank_is_killed(mpi: Mpi, tmp_path: Path) -> None:
     assert "started again" not in running.errors(), running.errors()
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2)
 @pytest.mark.cluster
 def test_calls_between_nodes_go_on(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def test_forced(mpi: Mpi, tmp_path: Path, kind: str) -> None:
     assert any("its operator or its type is none that they compute with" in reason for reason in reasons)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(3, 2)
 @pytest.mark.parametrize("layout", ["2x1", "2x2"])
 def test_an_agent_dies(mpi: Mpi, tmp_path: Path, layout: str) -> None:

@@ -84,6 +84,7 @@ def test_one_is_left_out(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> 
     assert result.seconds < 50, "nobody waits for who does not come"
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2)
 def test_one_is_not_of_the_job(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:
     """Its agent serves nobody; those of the job's hosts do."""
@@ -92,6 +93,7 @@ def test_one_is_not_of_the_job(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Pat
     assert "so agents there have no work: node3" in result.errors, str(result)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2)
 def test_one_is_not_there(cluster_mpi: Mpi, cluster: Cluster, tmp_path: Path) -> None:
     """The launcher of the agents says so, and the job runs without."""

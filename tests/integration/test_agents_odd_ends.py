@@ -36,6 +36,7 @@ def test_without_finalize(mpi: Mpi, tmp_path: Path, how: str) -> None:
     assert result.seconds < 25, str(result)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2)
 def test_ranks_end_before_their_launcher(mpi: Mpi, tmp_path: Path) -> None:
     """With a call under way on one rank: what its agent has sent nobody receives. They have not died."""
@@ -60,6 +61,7 @@ def test_calls_under_way_in_finalize(mpi: Mpi, tmp_path: Path, kind: str) -> Non
     assert "allreduce" in calls_by_agents(tmp_path / "r.json"), str(result)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2)
 def test_an_agent_stands_still(mpi: Mpi, tmp_path: Path) -> None:
     """Its calls wait for it, nobody takes it for dead, and all results are right."""

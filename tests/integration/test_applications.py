@@ -86,6 +86,7 @@ def hpcc_summary(directory: Path) -> dict[str, str]:
     return dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
 
 
+@pytest.mark.dear
 def test_hpcc_passes(openmpi4: Mpi, runner: Runner):
     report = runner.scratch / "report.json"
     shutil.copy(INPUTS / "hpccinf.txt", runner.scratch / "hpccinf.txt")

@@ -135,6 +135,7 @@ def told(command: str, options: str, folder: Path) -> str:
     return done.stdout + (page.read_text() if page.exists() else "")
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(5)
 @pytest.mark.parametrize("command", ALONE)
 def test_on_this_machine(command: str, tmp_path: Path):
@@ -142,6 +143,7 @@ def test_on_this_machine(command: str, tmp_path: Path):
     assert named in told(command, options, tmp_path)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4)
 @pytest.mark.cluster
 @pytest.mark.parametrize("command", CLUSTER)
@@ -150,6 +152,7 @@ def test_between_nodes(command: str, tmp_path: Path):
     assert named in told(command, options, tmp_path)
 
 
+@pytest.mark.dear
 @pytest.mark.cluster
 @pytest.mark.in_turns(2)
 @pytest.mark.parametrize("command", IN_TURNS)

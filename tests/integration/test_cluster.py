@@ -34,6 +34,7 @@ def test_collectives(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layout:
     assert result.check().output.startswith("OK "), str(result)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(6)
 def test_many_uneven_ranks(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     layout = Layout((3, 5, 8))

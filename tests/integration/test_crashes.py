@@ -127,6 +127,7 @@ def test_the_next_job_leaves_it_out(crashing: Crashing, way: str, mode: str):
     assert any(row["algorithm"] == said[1] for row in rows), rows
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2)
 @pytest.mark.cluster
 def test_a_rank_on_another_node(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):

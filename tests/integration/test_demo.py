@@ -123,6 +123,7 @@ def run_demo(python: str, mpi: str, *options: str, folder: Path, **environment: 
     return job.run([*command, "--reports", folder], settings, timeout=250)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(5)
 def test_demo_finds_the_same_results_and_reports(mpi: Mpi, python: str, tmp_path: Path) -> None:
     if not mpi.has_mpi4py:
@@ -155,6 +156,7 @@ def fake_mpi(folder: Path, mpi: Mpi, nbody: Path, rule: str) -> Path:
     return folder
 
 
+@pytest.mark.dear
 def test_demo_fails_where_results_differ(
     python: str, tmp_path: Path, nbody_of: Callable[[Mpi], Path]
 ) -> None:
@@ -174,6 +176,7 @@ def test_demo_fails_where_a_run_fails(python: str, tmp_path: Path, nbody_of: Cal
     assert "nbody: --bodies: at least 2" in finished.output, str(finished)
 
 
+@pytest.mark.dear
 def test_demo_runs_natively_where_unisono_is_not_built(python: str, tmp_path: Path) -> None:
     home = tmp_path / "home/bin"
     home.mkdir(parents=True)

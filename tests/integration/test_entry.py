@@ -99,6 +99,7 @@ def test_address_sanitizer_with_and_without_a_profiler(mpi: Mpi, runner: Runner,
     assert "tool: 6 calls of MPI_Allreduce\n" in result.errors, str(result)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4)
 @pytest.mark.each_library
 def test_a_rank_without_unisono_ends_the_job(mpi: Mpi, runner: Runner, program: Path):
@@ -115,6 +116,7 @@ def test_a_rank_without_unisono_ends_the_job(mpi: Mpi, runner: Runner, program: 
     assert result.survivors == []
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
 def test_a_rank_without_an_adapter_ends_the_job(
     name: str, runner: Runner, request: pytest.FixtureRequest, tmp_path: Path

@@ -159,6 +159,7 @@ def test_heat_gives_the_same_on_all_mpis(
     assert_same([heat_reference, *(heat(mpi, ranks, *HEAT_STEPS) for ranks in (2, 3))])
 
 
+@pytest.mark.dear
 def test_heat_gives_the_same_for_all_ranks(
     reference_mpi: Mpi, heat: Callable[..., Result], heat_reference: Result
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 from harness import CLUSTER_TOOLS, Cluster, Runner
 
 
+@pytest.mark.dear
 def test_timeout_ends_the_whole_job():
     result = job.run(["bash", "-c", "setsid sleep 1000 & sleep 1000"], timeout=0.5)
     assert result.is_timed_out
@@ -30,6 +31,7 @@ def test_output_and_status_are_kept():
         result.check()
 
 
+@pytest.mark.dear
 def test_a_job_that_stands_still_is_ended(tmp_path: Path):
     script = "for i in 1 2 3 4; do echo x >>file; sleep 1; done; sleep 1000"
     result = job.run(["bash", "-c", script], directory=tmp_path, watch=job.Watch(tmp_path, 2.5))
@@ -37,6 +39,7 @@ def test_a_job_that_stands_still_is_ended(tmp_path: Path):
     assert (tmp_path / "file").read_text() == "x\n" * 4, "as long as it writes it goes on"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("script", "runs"),
     [

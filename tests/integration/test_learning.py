@@ -131,6 +131,7 @@ def kept_rule(size: int, algorithm: str, other: str, origin: str = "learned") ->
     }
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4)
 def test_a_bad_day_is_forgotten_after_ten_small_jobs(mpi: Mpi, runner: Runner):
     """A test at the start has chosen for 8 bytes; neighbours agree on 32 KiB. Nobody measures either, with learning or not."""

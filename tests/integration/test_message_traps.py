@@ -147,6 +147,7 @@ def available_bytes() -> int:
 SECTIONS_OF_LARGE = ["of_parts", "with_gaps", "too_short", "replaced", "of_bytes"]
 
 
+@pytest.mark.dear
 @pytest.mark.alone
 @pytest.mark.in_turns(12)
 @pytest.mark.parametrize("section", SECTIONS_OF_LARGE)

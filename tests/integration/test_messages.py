@@ -18,6 +18,7 @@ PROGRAMS = ["messages.c", "message_requests.c", "message_ends.c", "message_flood
 LAYOUTS = {"1,1": 2, "2,2": 4, "1,2,1": 4, "3,1,2": 6}
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(10)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
@@ -118,6 +119,7 @@ def test_threads_make_communicators_at_once(mpi: Mpi, runner: Runner, settings: 
     assert result.output == "OK\n", str(result)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(8)
 @pytest.mark.parametrize(("ranks", "threads"), [(2, 1), (3, 1), (5, 1), (2, 3)])
 def test_random_messages_come_as_natively(mpi: Mpi, runner: Runner, ranks: int, threads: int):

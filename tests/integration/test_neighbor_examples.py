@@ -57,6 +57,7 @@ def test_products_are_those_of_scipy(mpi: Mpi, runner: Runner) -> None:
     assert np.array_equal(io.mmread(product), (matrix @ matrix).toarray())
 
 
+@pytest.mark.dear
 def test_spmm_refuses_what_makes_no_sense(runner: Runner, tmp_path: Path) -> None:
     one_mpi = next(mpi for mpi in mpis.ALL if mpi.is_installed)
     program = compile_example(one_mpi, "spmm", FLAGS)

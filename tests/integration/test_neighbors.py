@@ -111,6 +111,7 @@ def test_blocks_of_all_lengths(mpi: Mpi, runner: Runner, nodes: str, algorithm: 
     assert served >= set(OPERATIONS[:2])
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4)
 @pytest.mark.parametrize("single_copy", ["0", "1"])
 def test_lines_without_streams(mpi: Mpi, runner: Runner, single_copy: str):

@@ -18,6 +18,9 @@ from browser import chromium
 from harness import HEADER, Runner, compile_program
 from playwright.sync_api import Browser, Locator, Page
 
+# One share has all of them: what they look at takes ten seconds to make.
+pytestmark = pytest.mark.dear("page")
+
 HOSTILE = "</script><script>window.harmed=1</script><img src=x onerror=window.harmed=1>\" 'onfocus=alert(1)"
 
 

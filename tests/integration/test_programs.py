@@ -285,12 +285,14 @@ def run_large(request: pytest.FixtureRequest, runner: Runner, name: str, cases: 
     assert result.check().output == "OK\n" * len(cases), str(result)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(8)
 @pytest.mark.parametrize(("name", "cases"), LARGE_CASES.items(), ids=LARGE_CASES)
 def test_more_than_an_int_counts(request: pytest.FixtureRequest, runner: Runner, name: str, cases: list[str]):
     run_large(request, runner, name, cases)
 
 
+@pytest.mark.dear
 @pytest.mark.alone
 def test_more_than_an_int_counts_gathered(request: pytest.FixtureRequest, runner: Runner):
     run_large(request, runner, "openmpi5", ["gather_c", "native", "gather_c"])

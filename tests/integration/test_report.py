@@ -98,6 +98,7 @@ def test_cancelling(runner: Runner, name: str):
     assert ours.split(", ")[0] in (known if natively.split(", ")[0] in known else {natively.split(", ")[0]})
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(3, 1)
 def test_a_misspelt_info_key(mpi: Mpi, runner: Runner):
     program = compile_program(mpi, "reproducible.c")

@@ -46,6 +46,7 @@ def algorithms() -> list[dict]:
     return [entry for entry in listed if entry["operation"] in REDUCTIONS]
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2)
 @pytest.mark.parametrize("ranks", [2, 3, 4, 7])
 def test_same_bits_under_all_mpis(request: pytest.FixtureRequest, runner: Runner, ranks: int):
@@ -56,6 +57,7 @@ def test_same_bits_under_all_mpis(request: pytest.FixtureRequest, runner: Runner
     assert len(set(hashes.values())) == 1, hashes
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4)
 @pytest.mark.parametrize("name", ["openmpi5", "mpich5"])
 @pytest.mark.parametrize("ranks", LAYOUTS)
@@ -97,6 +99,7 @@ def test_same_bits_whatever_is_forced(request: pytest.FixtureRequest, runner: Ru
     assert len(set(hashes.values())) == 1, hashes
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(3)
 def test_info_key(mpi: Mpi, runner: Runner):
     """The key on a communicator is enough, under every MPI; without it the bits are others."""

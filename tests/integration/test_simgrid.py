@@ -49,6 +49,7 @@ def test_times_follow_from_the_platform() -> None:
     assert shift["us"] >= message["half"] * 0.99
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("network", "selectors"), [("dragonfly", "ompi"), ("torus", "mvapich2,impi")])
 def test_all_operations_come_to_the_same_results(tmp_path: Path, network: str, selectors: str) -> None:
     """By Unisono's algorithms and by the selectors', on 16 nodes; compare.py ends where two ways to make a call differ."""
@@ -69,6 +70,7 @@ def test_all_operations_come_to_the_same_results(tmp_path: Path, network: str, s
         assert result is not None and (result == "0") == (cell["operation"] == "barrier"), cell
 
 
+@pytest.mark.dear
 def test_the_same_comes_twice(tmp_path: Path) -> None:
     """To the last digit, on 16 nodes."""
     short = ["--platforms", "fat-tree", "--ranks", "16", "--sizes", "8,4K", "--selectors", "mpich"]

@@ -47,6 +47,7 @@ def is_local(url: str) -> bool:
     return url.startswith(("file:", "data:", "blob:"))
 
 
+@pytest.mark.dear("site")
 def test_search_and_colours_work_without_network(site: Path, page: Page) -> None:
     page.goto((site / "index.html").as_uri())
     assert page.locator("h1").first.inner_text().startswith("Unisono")
@@ -65,6 +66,7 @@ def test_search_and_colours_work_without_network(site: Path, page: Page) -> None
     assert (page.asked, page.wrong) == ([], [])
 
 
+@pytest.mark.dear("site")
 def test_pages_show_lists_tables_and_pictures(site: Path, page: Page) -> None:
     page.set_viewport_size({"width": 420, "height": 800})
     for name in ("guide/report.html", "inside/testing.html", "reference/algorithms.html"):
@@ -85,6 +87,7 @@ def test_every_page_is_in_the_site(site: Path) -> None:
     assert pages <= built
 
 
+@pytest.mark.dear("site")
 def test_a_link_to_nowhere_fails(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

@@ -54,6 +54,7 @@ def one_mpi() -> Mpi:
     return next(mpi for mpi in mpis.ALL if mpi.is_installed)
 
 
+@pytest.mark.dear
 def test_matmul_speaks_of_layers_and_refuses_wrong_usage(one_mpi: Mpi, runner: Runner) -> None:
     program = compile_example(one_mpi, "matmul", FLAGS)
     gain = runner.run(one_mpi, 4, [program, "--gain", "--size", "40", "--cache", "strassen"]).check()

@@ -35,6 +35,7 @@ def jobs() -> Jobs:
     return Jobs()
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2)
 @pytest.mark.parametrize(
     ("name", "variant"), [("openmpi5", "messages"), ("mpich5", "shared"), ("intel", "unisono")]
@@ -49,6 +50,7 @@ def test_mpi4py_tests_its_collectives(
     assert all(PASSED in cases.values() for cases in outcomes.values()), outcomes
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["mpich5", "intel"])
 def test_imb_with_checked_results(request: pytest.FixtureRequest, jobs: Jobs, tmp_path: Path, name: str):
     mpi = installed(BY_NAME[name], request.config)

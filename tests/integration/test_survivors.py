@@ -87,6 +87,7 @@ WAITS = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4, 2)
 @pytest.mark.parametrize("waits", WAITS)
 def test_waits_for_a_dead_rank_end(mpi: mpis.Mpi, runner: Runner, waits: str) -> None:

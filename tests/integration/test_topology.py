@@ -107,6 +107,7 @@ def test_machines_by_name(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
     assert {names(choice) for choice in choices} <= ran(json.loads(report.read_text()))
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(2, 1)
 @pytest.mark.cluster
 def test_measure(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):

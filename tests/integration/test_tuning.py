@@ -65,6 +65,7 @@ def tune_once(
     return table
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4)
 def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
     table = tune(mpi, runner, mpi.launch(3, [], runner.environment_for_ranks(mpi, 3, None)))
@@ -88,6 +89,7 @@ def test_a_program_goes_by_the_table(mpi: Mpi, runner: Runner):
     assert any(e["source"] == "application table" for e in served), served
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(6)
 @pytest.mark.cluster
 @pytest.mark.parametrize("layout", [Layout((2, 2)), Layout((1, 3))], ids=["2x2", "1,3"])
@@ -108,6 +110,7 @@ def test_between_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster, layou
     assert rules and all(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == counts for rule in rules)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(5)
 @pytest.mark.cluster
 def test_collectives_of_neighbours(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
@@ -132,6 +135,7 @@ def test_collectives_of_neighbours(cluster_mpi: Mpi, runner: Runner, cluster: Cl
     assert any(e["source"] == "application table" for e in served), served
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(5, 3)
 @pytest.mark.cluster
 def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Cluster):
@@ -155,6 +159,7 @@ def test_communicators_of_nodes(cluster_mpi: Mpi, runner: Runner, cluster: Clust
     assert layouts and all(one in expected.values() for one in layouts), f"{layouts}\n{said}"
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(10)
 def test_a_proof(mpi: Mpi, runner: Runner):
     launcher = mpi.launch(2, [], runner.environment_for_ranks(mpi, 2, None))
@@ -222,6 +227,7 @@ def described(
     return machine
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(5)
 @pytest.mark.alone  # what is compared here are measured times
 def test_a_machine_is_described(mpi: Mpi, runner: Runner):
@@ -235,6 +241,7 @@ def test_a_machine_is_described(mpi: Mpi, runner: Runner):
     assert len(machine["findings"]["operations"]) == 7 and machine["call_us"]["value"] >= 0
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(5, 1)
 @pytest.mark.alone
 def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner):
@@ -246,6 +253,7 @@ def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner)
     assert 0.99 * switch <= of_messages["low"] <= of_messages["value"] <= of_messages["high"] <= 4.01 * switch
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4)
 @pytest.mark.alone  # what is compared here are measured times
 @pytest.mark.cluster
@@ -272,6 +280,7 @@ def benchmark(mpi: Mpi, runner: Runner, *options: str) -> list[dict[str, Any]]:
     return cells
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(3, 1)
 def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
     """Random arrivals in a window, cold caches, another communicator; results are compared."""
@@ -279,6 +288,7 @@ def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
     assert all(cell["batch"] == 1 for cell in benchmark(mpi, runner, *options))
 
 
+@pytest.mark.dear
 @pytest.mark.alone
 def test_bench_takes_as_many_samples_as_precision_needs(runner: Runner):
     """No median is that uncertain: what is looked at first is enough. Without precision the number decides."""

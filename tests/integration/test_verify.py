@@ -107,6 +107,7 @@ def test_wrong_algorithms_are_replaced_without_blocking(mpi: Mpi, runner: Runner
     assert sum("is quarantined" in warning for warning in report["warnings"]) >= len(SPOILED)
 
 
+@pytest.mark.dear
 @pytest.mark.in_turns(4)
 def test_random_calls_that_do_not_block(mpi: Mpi, runner: Runner):
     """Many under way, with types, operators and communicators freed; each checked, by algorithms right and wrong."""

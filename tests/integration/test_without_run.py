@@ -63,6 +63,7 @@ def test_a_batch_script(mpi: Mpi, tmp_path: Path) -> None:
     assert result.survivors == []
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("family", ["openmpi5", "mpich5"])
 def test_what_a_site_sets(family: str, tmp_path: Path) -> None:
     mpi = mpis.BY_NAME[family]

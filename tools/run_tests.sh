@@ -59,7 +59,7 @@ run_integration() {
 [ ! -d .venv ] || .venv/bin/python -m compileall -q python/unisono
 
 # UNISONO_TEST_SHARE=K/N: of each test that has several MPIs or parameters, every N-th combination, from the K-th on, and
-# every N-th of those that take long (.ci/run).
+# every N-th of those that take long (.ci/run). Unit tests of very many cases read it themselves.
 share=()
 [ -z "${UNISONO_TEST_SHARE:-}" ] || share=(--share "$UNISONO_TEST_SHARE")
 arguments=("$@")

@@ -77,13 +77,18 @@ CheckResult check(const std::vector<const algorithms::Descriptor*>& descriptors,
   // The largest first, so that no thread is left with one at the end.
   std::sort(sizes.rbegin(), sizes.rend());
   std::vector<Item> items;
+  int turn = 0;
   for (const int size : sizes) {
+    int place = turn++;
+    const auto is_taken = [&] { return place++ % options.shares == options.share; };
     for (const algorithms::Descriptor* descriptor : descriptors) {
+      if (!is_taken()) continue;
       items.push_back({std::string(name(descriptor->operation)), descriptor->name,
                        [=, &options] { return check_size(*descriptor, size, options); }});
     }
     if (size < 2 || size > 6) continue;
     for (const NamedLayout& layout : check_layouts(size)) {
+      if (!is_taken()) continue;
       items.push_back({"all", "one after another",
                        [=, &options] { return check_sequences(descriptors, layout, options); }});
     }

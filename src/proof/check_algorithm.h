@@ -32,6 +32,9 @@ struct CheckOptions {
   // Of neighbours: so many random graphs for each algorithm that combines messages and number of ranks up to
   // 33, an eighth of that for others and for more ranks.
   int random_graphs = 29;
+  // Of the pairs of an algorithm and a number of ranks, every `shares`-th, from number `share` on. Each share
+  // has all algorithms and all numbers of ranks, where there are enough of them.
+  int share = 0, shares = 1;
   std::function<void(const CheckProgress&)> progress;  // called one at a time, from any thread
 };
 std::vector<int> standard_check_ranks();  // 1 to 33, 64, 100, 127, 128

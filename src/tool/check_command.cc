@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Proves algorithms, and says how far it is.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <limits>
@@ -48,6 +49,16 @@ std::vector<const Descriptor*> chosen(const Arguments& arguments) {
   return found;
 }
 
+// "2/4": the second of four.
+void take_share(const std::string& text, CheckOptions* options) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  constexpr int most_shares = 1000;
+  options->shares = static_cast<int>(
+      number_from(text.substr(std::min(slash + 1, text.size())), 1, most_shares, "--share K/N"));
+  options->share =
+      static_cast<int>(number_from(text.substr(0, slash), 1, options->shares, "--share K/N")) - 1;
+}
+
 ordered_json to_json(const CheckFailure& failure) {
   return {{"operation", failure.operation},
           {"algorithm", failure.algorithm},
@@ -68,12 +79,14 @@ ordered_json to_json(const CheckProgress& progress) {
 }  // namespace
 
 int check_algorithms(const std::vector<std::string>& words) {
-  const Arguments arguments(words, {"operation", "algorithm", "ranks", "seed", "effort"}, {"progress"});
+  const Arguments arguments(words, {"operation", "algorithm", "ranks", "seed", "effort", "share"},
+                            {"progress"});
   CheckOptions options;
   if (arguments.has("ranks")) options.ranks = numbers_from(arguments.text("ranks"), 1, most_ranks, "--ranks");
   options.seed = static_cast<std::uint32_t>(
       arguments.number("seed", 0, std::numeric_limits<std::uint32_t>::max(), options.seed));
   options.effort = arguments.number("effort", 1, std::int64_t{1} << 40, options.effort);
+  if (arguments.has("share")) take_share(arguments.text("share"), &options);
   auto last = steady_clock::now() - progress_interval;
   if (arguments.has("progress")) {
     options.progress = [&last](const CheckProgress& progress) {

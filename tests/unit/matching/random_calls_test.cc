@@ -11,7 +11,7 @@
 #include <map>
 #include <random>
 
-#include "../case_stride.h"
+#include "../case_turns.h"
 #include "../seed.h"
 #include "matching/catalogue.h"
 #include "setups.h"
@@ -24,7 +24,7 @@ std::uint64_t steps_for_each() {
   constexpr std::uint64_t standard = 4'000'000;
   const char* given = std::getenv("TEST_STEPS");
   const std::uint64_t steps = given == nullptr ? standard : std::strtoull(given, nullptr, 10);
-  return std::max<std::uint64_t>(1, steps / static_cast<std::uint64_t>(case_stride()));
+  return std::max<std::uint64_t>(1, steps / static_cast<std::uint64_t>(case_turns().every));
 }
 
 class Chooser {

@@ -3,10 +3,10 @@
 // other agree with the executor's own dependencies, and one node for all agrees with all nodes.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 #include <string>
 
+#include "../case_turns.h"
 #include "machines.h"
 #include "model/predict.h"
 #include "model/symmetry.h"
@@ -17,11 +17,6 @@ namespace {
 
 using algorithms::Descriptor;
 using schedule::Problem;
-
-int stride() {
-  const char* text = std::getenv("TEST_STRIDE");
-  return text != nullptr ? std::max(1, std::atoi(text)) : 1;
-}
 
 // All costs that a machine can have.
 Machine everything_costs() {
@@ -50,7 +45,7 @@ void for_all_algorithms(const std::vector<std::string>& layouts, const std::vect
   for (const Descriptor& algorithm : algorithms::registry()) {
     for (const std::string& layout : layouts) {
       for (const std::int64_t bytes : sizes) {
-        if (number++ % stride() != 0) continue;
+        if (!case_turns().has(number++)) continue;
         const Problem problem = problem_on(algorithm.operation, layout);
         if (!why_illegal(algorithm, problem, bytes, true, true).empty()) continue;
         check(
@@ -78,7 +73,7 @@ TEST(Agreement, RoundByRoundAsByTheExecutorsDependencies) {
     const bool is_equal = std::abs(by_round.us - exact.us) <= 0.01 * exact.us;
     equal += is_equal ? 1 : 0;
   });
-  EXPECT_GT(cases, 800 / stride());
+  EXPECT_GT(cases, 800 / case_turns().every);
   EXPECT_GE(equal, 0.9 * cases) << "of " << cases;
 }
 
@@ -101,7 +96,7 @@ TEST(Agreement, OneNodeForAllAsAllNodes) {
   });
   // Those that make the difference: p rounds of p ranks.
   for (const char* wanted : {"allreduce/ring", "allgather/ring", "alltoall/pairwise"}) {
-    EXPECT_TRUE(alike.count(wanted) == 1 || stride() > 1) << wanted;
+    EXPECT_TRUE(alike.count(wanted) == 1 || case_turns().every > 1) << wanted;
   }
   EXPECT_EQ(alike.count("bcast/binomial"), 0u);
 }

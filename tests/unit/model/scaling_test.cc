@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <tuple>
 
+#include "../case_turns.h"
 #include "machines.h"
 #include "model/predict.h"
 
@@ -16,11 +16,6 @@ namespace {
 
 using algorithms::Descriptor;
 using schedule::Problem;
-
-int stride() {
-  const char* text = std::getenv("TEST_STRIDE");
-  return text != nullptr ? std::max(1, std::atoi(text)) : 1;
-}
 
 std::string text_of(const Descriptor& algorithm, const std::string& layout, std::int64_t bytes) {
   return std::string(name(algorithm.operation)) + "/" + algorithm.name + " on " + layout + ", " +
@@ -65,7 +60,7 @@ TEST(Scaling, OneNodeForAllMovesWhatAllNodesDo) {
   for (const Descriptor& algorithm : algorithms::registry()) {
     for (const std::string layout : {"16x1", "8x4"}) {
       for (const std::int64_t bytes : {std::int64_t{8}, std::int64_t{1000}, std::int64_t{40'008}}) {
-        if (number++ % stride() != 0) continue;
+        if (!case_turns().has(number++)) continue;
         const Prediction one = predicted(algorithm, layout, bytes, machine, 0);
         if (!one.problem.empty() || !one.is_for_all_nodes) continue;
         const Prediction all = predicted(algorithm, layout, bytes, machine, never);
@@ -77,7 +72,7 @@ TEST(Scaling, OneNodeForAllMovesWhatAllNodesDo) {
       }
     }
   }
-  EXPECT_GT(alike, 100 / stride());
+  EXPECT_GT(alike, 100 / case_turns().every);
 }
 
 // May a time be so many times as long for what more follows each other, rounds or bytes: of all kinds, or
@@ -109,7 +104,7 @@ TEST(Scaling, EightTimesTheRanksCostWhatTheRoundsSay) {
   for (const Descriptor& algorithm : algorithms::registry()) {
     for (const auto& [few, more, many] : {std::tuple{"4x1", "32x1", "256x1"}, {"2x4", "16x4", "128x4"}}) {
       for (const std::int64_t bytes : {8, 1 << 10, 64 << 10}) {
-        if (number++ % stride() != 0) continue;
+        if (!case_turns().has(number++)) continue;
         const Prediction first = predicted(algorithm, more, bytes, machine, never);
         const Prediction second = predicted(algorithm, many, bytes, machine, 0);
         if (!first.problem.empty() || !second.problem.empty()) continue;
@@ -121,9 +116,9 @@ TEST(Scaling, EightTimesTheRanksCostWhatTheRoundsSay) {
       }
     }
   }
-  EXPECT_GT(compared, 600 / stride());
-  EXPECT_GT(of_node, 250 / stride());
-  if (stride() == 1) {
+  EXPECT_GT(compared, 600 / case_turns().every);
+  EXPECT_GT(of_node, 250 / case_turns().every);
+  if (case_turns().every == 1) {
     EXPECT_EQ(operations.size(), operation_count);
   }
 }

@@ -140,6 +140,23 @@ TEST(CheckCases, EveryValueComesEarly) {
   }
 }
 
+TEST(CheckRegistry, SharesTogetherHaveAllCases) {
+  std::vector<const algorithms::Descriptor*> some;
+  for (const char* name : {"flat", "binomial", "shared"})
+    some.push_back(algorithms::find(Operation::bcast, name));
+  CheckOptions options{.ranks = {2, 3, 4, 5, 6}, .threads = 1, .effort = 1000, .progress = {}};
+  const std::int64_t all = check(some, options).cases;
+  std::int64_t together = 0;
+  options.shares = 4;
+  for (options.share = 0; options.share < options.shares; ++options.share) {
+    const std::int64_t cases = check(some, options).cases;
+    EXPECT_GT(cases, 0);
+    EXPECT_LT(cases, all);
+    together += cases;
+  }
+  EXPECT_EQ(together, all);
+}
+
 TEST(CheckCases, WhatIsKnownIsWhatTheCompilerMakes) {
   for (const algorithms::Descriptor& descriptor : algorithms::registry()) {
     KnownPrograms known;

@@ -17,7 +17,7 @@
 #include <iterator>
 #include <vector>
 
-#include "../case_stride.h"
+#include "../case_turns.h"
 #include "job_cases.h"
 #include "program.h"
 
@@ -309,7 +309,7 @@ TEST_F(JobTest, TheRulesServeEveryOperation) {
         std::vector<Calls> all;
         for (std::size_t count : {1, 7, 3000}) {
           for (int variant = 0; variant < 4; ++variant) {
-            if (runs++ % case_stride() != 0) continue;
+            if (!case_turns().has(runs++)) continue;
             const Setting s{.size = size,
                             .nodes = nodes,
                             .count = count,
@@ -348,7 +348,7 @@ TEST_F(JobTest, EveryAlgorithmGivesTheRightResult) {
         for (const algorithms::Descriptor* d : turn) {
           for (std::size_t count : {1, 4, 1003}) {
             for (bool is_in_place : {false, true}) {
-              if (runs++ % case_stride() != 0) continue;
+              if (!case_turns().has(runs++)) continue;
               const Setting s{.size = size,
                               .nodes = nodes,
                               .algorithm = std::string(name(d->operation)) + ":" + d->name,

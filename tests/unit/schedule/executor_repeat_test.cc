@@ -7,7 +7,7 @@
 #include <optional>
 #include <random>
 
-#include "../case_stride.h"
+#include "../case_turns.h"
 #include "rank_of_world.h"
 #include "world_of_programs.h"
 
@@ -106,7 +106,8 @@ TEST(ExecutorRepeat, SchedulesComeAndGo) {
 }
 
 TEST(ExecutorRepeat, AnyCallsInAnyOrder) {
-  for (std::uint64_t seed = 1; seed <= 20; seed += static_cast<std::uint64_t>(case_stride())) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    if (!case_turns().has(static_cast<int>(seed) - 1)) continue;
     SCOPED_TRACE(seed);
     FakeWorld world(3, {.eager_limit_bytes = 32, .seed = seed, .max_delay = 5});
     world.run([&](FakeHost& host, int rank) {

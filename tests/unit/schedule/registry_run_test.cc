@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "../case_stride.h"
+#include "../case_turns.h"
 #include "algorithms/catalogue/descriptor.h"
 #include "proof/check_graphs.h"
 #include "proof/check_load.h"
@@ -290,7 +290,8 @@ TEST_P(Registry, EveryAlgorithmRuns) {
   std::vector<Call> all, calls;
   for (const Descriptor& descriptor : algorithms::registry()) add_cases(descriptor, layout, &all);
   ASSERT_GT(all.size(), 100u);
-  for (std::size_t i = 0; i < all.size(); i += case_stride()) calls.push_back(all[i]);
+  const CaseTurns turns = case_turns();
+  for (std::size_t i = turns.first; i < all.size(); i += turns.every) calls.push_back(all[i]);
   run_calls(on(layout, {}, 16384), calls);
 }
 
@@ -299,7 +300,8 @@ TEST_P(Registry, AlgorithmsRunOnASlowHost) {
   const patterns::Layout layout = *patterns::Layout::parse(GetParam());
   std::vector<Call> all, calls;
   for (const Descriptor& descriptor : algorithms::registry()) add_cases(descriptor, layout, &all);
-  for (std::size_t i = 0; i < all.size(); i += 3 * case_stride()) calls.push_back(all[i]);
+  const CaseTurns turns = case_turns();
+  for (std::size_t i = 3 * turns.first; i < all.size(); i += 3 * turns.every) calls.push_back(all[i]);
   fake_host::Options slow;
   slow.is_synchronous = true;
   slow.seed = 5;

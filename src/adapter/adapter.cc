@@ -73,6 +73,7 @@ UnisonoAdapter make_adapter() {
   adapter.set_algorithm = set_algorithm;
   adapter.decision = decision;
   adapter.decision_on = decision_on;
+  adapter.distance = distance;
   adapter.operation_time = operation_time;
   adapter.region_begin = region_begin;
   adapter.region_end = region_end;

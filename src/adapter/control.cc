@@ -39,6 +39,10 @@ int decision_on(const void* comm, const char* operation, long long bytes, char* 
   return std::snprintf(text, text_bytes, "%s", found.c_str());
 }
 
+int distance(int rank, int other) {
+  return is_alive() && runtime::is_running() ? runtime::distance(rank, other) : -1;
+}
+
 double operation_time(const void* comm, const char* what, long long bytes, int buffers, const char* wait,
                       int repetitions) {
   if (!is_alive() || !runtime::is_running()) return -1;

@@ -132,6 +132,7 @@ int main(int argc, char** argv) {
   for (int s = 0; s < count; ++s) largest = bytes[s] > largest ? bytes[s] : largest;
   make_buffers(largest);
   find_servers();
+  distance = (Distance*)dlsym(RTLD_DEFAULT, "unisono_distance");
   operation_time = (OperationTime*)dlsym(RTLD_DEFAULT, "unisono_operation_time");
   MPI_Barrier(comm);  // sets the communicator up
   enable(0);

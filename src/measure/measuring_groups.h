@@ -16,9 +16,27 @@ struct Group {
 static struct Group groups[] = {
     {"pair", 0, 0, MPI_COMM_NULL, 0},  // two ranks of the node that has most
     {"node", 0, 0, MPI_COMM_NULL, 0},  // all of that node
+    // A rank of it and another one of the nearest that lie so far from it.
+    {"cache", 0, 0, MPI_COMM_NULL, 0},
+    {"numa", 0, 0, MPI_COMM_NULL, 0},
+    {"socket", 0, 0, MPI_COMM_NULL, 0},
     {"net", 0, 0, MPI_COMM_NULL, 0},   // one rank each of two nodes
     {"nets", 0, 0, MPI_COMM_NULL, 0},  // as many pairs as two nodes have; 2 i and 2 i + 1 are one
     {"all", 0, 0, MPI_COMM_NULL, 0}};
+
+typedef int Distance(int rank, int other);
+static Distance* distance;
+
+// Is this rank the first one of its node, or the lowest of those that lie so far from that one?
+static int is_so_far(int wanted) {
+  int first = layout.node == layout.busiest && layout.local == 0 ? world_rank : world_size;
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  const int is_far =
+      layout.node == layout.busiest && distance != NULL && distance(first, world_rank) == wanted;
+  int lowest = is_far ? world_rank : world_size;
+  MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return world_rank == first || world_rank == lowest;
+}
 
 static struct Group* find_group(const char* name) {
   struct Group* group = NULL;
@@ -30,6 +48,9 @@ static struct Group* find_group(const char* name) {
   const int is_between = strncmp(name, "net", 3) == 0;
   int is_member = layout.node == layout.busiest, key = layout.local;
   if (strcmp(name, "pair") == 0) is_member = is_member && layout.local < 2;
+  static const char* const far[] = {"cache", "numa", "socket"};
+  for (int i = 0; i < 3; ++i)
+    if (strcmp(name, far[i]) == 0) is_member = is_so_far(i + 1);
   if (is_between) {
     const int pairs = strcmp(name, "net") == 0 ? 1 : layout.pairs;
     is_member = layout.node < 2 && layout.nodes > 1 && layout.local < pairs;

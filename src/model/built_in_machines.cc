@@ -87,6 +87,23 @@ Machine typical() {
   return machine;
 }
 
+// Nobody has measured it: round figures of the order that is published of servers with several dies.
+Machine many_cores() {
+  using patterns::DomainKind;
+  Machine machine = typical();
+  machine.name = "many-cores";
+  machine.note =
+      "a server of today with up to 192 cores: as typical, and what comes from another cache, NUMA domain or "
+      "socket takes longer, by round figures that were not measured (lines 80, 100 and 200 ns)";
+  machine.cores_per_node = 192;
+  machine.shared.distances = {
+      {.across = DomainKind::cache, .line_us = 0.08, .us_per_byte = 3e-5, .shared_us_per_byte = 2e-5},
+      {.across = DomainKind::numa, .line_us = 0.1, .us_per_byte = 4e-5, .shared_us_per_byte = 1e-5},
+      {.across = DomainKind::socket, .line_us = 0.2, .us_per_byte = 6e-5, .shared_us_per_byte = 1e-5}};
+  machine.shared.memory_us_per_byte = 2.5e-6;
+  return machine;
+}
+
 // TCP over 1 Gbit/s.
 Machine ethernet() {
   Machine machine = typical();
@@ -148,8 +165,8 @@ Link link_from_hockney(const Value& alpha_us, const Value& beta_us_per_byte) {
 }
 
 const std::vector<Machine>& built_in_machines() {
-  static const std::vector<Machine> all = {typical(), ethernet(), myrinet(), quadrics_crescendo(typical()),
-                                           quadrics_alc(typical())};
+  static const std::vector<Machine> all = {
+      typical(), ethernet(), myrinet(), many_cores(), quadrics_crescendo(typical()), quadrics_alc(typical())};
   return all;
 }
 

@@ -19,6 +19,7 @@ LiveSteps LiveSteps::compiled(const schedule::Problem& problem, const schedule::
   schedule::Program own = program;
   all.find_blocks(&own);
   all.plan(own.stages);
+  all.program_ = own;
   const std::shared_ptr<const Compiled> compiled = schedule::compile(problem, own);
   std::map<std::tuple<int, StepKind, int>, int> ordinals;
   for (const CompiledStep& step : compiled->steps) {
@@ -31,7 +32,8 @@ LiveSteps LiveSteps::compiled(const schedule::Problem& problem, const schedule::
               .tick = step.tick,
               .into = compiled->refs[static_cast<std::size_t>(step.into)],
               .left = compiled->refs[static_cast<std::size_t>(step.left)],
-              .right = compiled->refs[static_cast<std::size_t>(step.right)]},
+              .right = compiled->refs[static_cast<std::size_t>(step.right)],
+              .along = step.tree < 0 ? nullptr : compiled->trees[static_cast<std::size_t>(step.tree)]},
              &live);
     live.is_token = step.is_token;
     live.is_node_step = step.is_node_step;

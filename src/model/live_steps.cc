@@ -225,10 +225,16 @@ LiveStep& LiveSteps::append() {
   return live;
 }
 
+std::int32_t LiveSteps::writer_of(const Ref& ref, const LiveStep& step) const {
+  const bool is_of_all = ref.place == Place::shared && stage_of(step).shared == schedule::SharedMode::common;
+  return is_of_all ? LiveStep::awaited : ref.owner;
+}
+
 void LiveSteps::fill(const Step& step, LiveStep* live) const {
   live->kind = step.kind;
   live->peer = step.peer;
   live->tick = step.tick;
+  live->along = step.along;
   live->is_node_step = schedule::is_flag_step(step.kind) || is_fused(step.kind);
   if (is_message(step.kind)) {
     const Ref& data = step.kind == StepKind::send ? step.left : step.into;
@@ -257,6 +263,7 @@ void LiveSteps::fill(const Step& step, LiveStep* live) const {
     live->is_remote_read = live->is_remote_read || is_remote(ref->place);
     live->is_shared_write = live->is_shared_write || is_write;
     live->is_in_run = live->is_in_run || (is_write && ref->lane_first >= 0);
+    if (!is_write) live->fetched_from[ref == named.reads[1] ? 1 : 0] = writer_of(*ref, *live);
     if (!is_write && ref->place == Place::shared) ++live->shared_reads;
   }
   if (is_fused(step.kind) && named.write != nullptr) {

@@ -65,6 +65,10 @@ struct LiveStep {
   bool is_node_step = false;
   bool is_ending_exposure = false;  // the last await so far of a stage that exposes buffers
   std::uint8_t shared_reads = 0;    // operands in slots
+  // Which local ranks have written what it reads in slots, or in others' memory; -1: there is no such
+  // operand.
+  static constexpr std::int32_t awaited = -2;  // in a slot of all: whoever this rank has waited for last
+  std::array<std::int32_t, 2> fetched_from = {-1, -1};
   bool is_shared_write = false;
   bool is_in_run = false;  // where it writes in a slot follows from the number of its block
   bool is_remote_read = false;
@@ -73,7 +77,8 @@ struct LiveStep {
   std::int32_t peer = -1;
   std::int32_t tick = 0;
   std::int32_t ordinal = 0;  // messages: among those of one pair in one round
-  Touch data;                // what is moved: a message's, or what is written; fused steps: read
+  schedule::Tree along;
+  Touch data;  // what is moved: a message's, or what is written; fused steps: read
   std::uint8_t touches = 0;
   Touch touched[3];
 
@@ -150,6 +155,7 @@ class LiveSteps {
   void add(const schedule::Step& step, int stage, int round);
   LiveStep& append();
   void fill(const schedule::Step& step, LiveStep* live) const;
+  std::int32_t writer_of(const schedule::Ref& ref, const LiveStep& step) const;
   void end_stage();
 
   // --- Dependencies, as schedule/dependencies.cc finds them, on what is not done yet ---

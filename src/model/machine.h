@@ -11,6 +11,7 @@
 
 #include "model/measured_choices.h"
 #include "model/noise.h"
+#include "patterns/domains.h"
 
 namespace unisono::model {
 
@@ -109,6 +110,17 @@ struct NetworkCard {
   bool operator==(const NetworkCard&) const = default;
 };
 
+// What it takes to fetch what a rank of another domain has written. Of the domains that only one of the two
+// is in, the outermost one counts.
+struct Distance {
+  patterns::DomainKind across = patterns::DomainKind::numa;
+  Value line_us;      // each line of a fused operation, and each flag
+  Value us_per_byte;  // beside what copies and reductions of slots take
+  Value
+      shared_us_per_byte;  // of all that crosses into one domain: one over the rate of all its ranks together
+  bool operator==(const Distance&) const = default;
+};
+
 // A1: the operations on the node's shared memory, and what goes with them.
 struct SharedMemory {
   Value signal_us;           // raising the own flag
@@ -123,6 +135,7 @@ struct SharedMemory {
   Value line_us;             // each line of a fused operation that is written, or read from another rank
   Value memory_us_per_byte;  // what all copies of a node share
   Value channel_bytes;       // of one channel, shared out among the node's ranks
+  std::vector<Distance> distances{};  // by kind of domain; where none is given, all are as near as each other
   bool operator==(const SharedMemory&) const = default;
 };
 

@@ -45,6 +45,19 @@ Link link_from(const Reader& reader, std::vector<std::string>* filled) {
   return link;
 }
 
+std::vector<Distance> distances_from(const Reader& reader) {
+  std::vector<Distance> all;
+  for (const Reader& one : reader.list_if_any("distances")) {
+    const auto kind = patterns::kind_from_name(one.text("across"));
+    if (!kind) refuse(one.path("across"), "is none of socket, numa, cache");
+    if (std::ranges::find(all, *kind, &Distance::across) != all.end())
+      refuse(one.path("across"), "is given twice");
+    all.push_back(
+        {*kind, one.value("line_us"), one.value("us_per_byte"), one.value("shared_us_per_byte", 0)});
+  }
+  return all;
+}
+
 SharedMemory shared_from(const Reader& reader) {
   return {.signal_us = reader.value("signal_us"),
           .flag_us = reader.value("flag_us"),
@@ -57,7 +70,8 @@ SharedMemory shared_from(const Reader& reader) {
           .fused_us = reader.value("fused_us"),
           .line_us = reader.value("line_us"),
           .memory_us_per_byte = reader.value("memory_us_per_byte"),
-          .channel_bytes = reader.value("channel_bytes")};
+          .channel_bytes = reader.value("channel_bytes"),
+          .distances = distances_from(reader)};
 }
 
 std::vector<Combine> combine_from(const Reader& reader) {
@@ -235,18 +249,24 @@ ordered_json json_of(const Link& link) {
 }
 
 ordered_json json_of(const SharedMemory& shared) {
-  return {{"signal_us", json_of(shared.signal_us)},
-          {"flag_us", json_of(shared.flag_us)},
-          {"await_us", json_of(shared.await_us)},
-          {"put_us", json_of(shared.put_us)},
-          {"get_us", json_of(shared.get_us)},
-          {"copy_us", json_of(shared.copy_us)},
-          {"combine_us", json_of(shared.combine_us)},
-          {"single_copy_us", json_of(shared.single_copy_us)},
-          {"fused_us", json_of(shared.fused_us)},
-          {"line_us", json_of(shared.line_us)},
-          {"memory_us_per_byte", json_of(shared.memory_us_per_byte)},
-          {"channel_bytes", json_of(shared.channel_bytes)}};
+  ordered_json json = {{"signal_us", json_of(shared.signal_us)},
+                       {"flag_us", json_of(shared.flag_us)},
+                       {"await_us", json_of(shared.await_us)},
+                       {"put_us", json_of(shared.put_us)},
+                       {"get_us", json_of(shared.get_us)},
+                       {"copy_us", json_of(shared.copy_us)},
+                       {"combine_us", json_of(shared.combine_us)},
+                       {"single_copy_us", json_of(shared.single_copy_us)},
+                       {"fused_us", json_of(shared.fused_us)},
+                       {"line_us", json_of(shared.line_us)},
+                       {"memory_us_per_byte", json_of(shared.memory_us_per_byte)},
+                       {"channel_bytes", json_of(shared.channel_bytes)}};
+  for (const Distance& distance : shared.distances)
+    json["distances"].push_back({{"across", name(distance.across)},
+                                 {"line_us", json_of(distance.line_us)},
+                                 {"us_per_byte", json_of(distance.us_per_byte)},
+                                 {"shared_us_per_byte", json_of(distance.shared_us_per_byte)}});
+  return json;
 }
 
 ordered_json json_of(const SerialReductions& serial) {

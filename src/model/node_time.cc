@@ -9,23 +9,87 @@ namespace unisono::model {
 
 using schedule::StepKind;
 
-namespace {
-
 // As the fused operations lay messages out: short ones in lines that carry their flags, longer ones beside a
 // flag.
-double line_time(std::int64_t bytes, const Curve& copied, const SharedMemory& shared) {
+double VirtualRun::line_time(std::int64_t bytes, const Curve& copied) const {
+  const SharedMemory& shared = machine_.shared;
   const auto length = static_cast<std::size_t>(bytes);
   if (!shm::is_in_lines(length)) return shared.line_us + copied.at(bytes);
   return static_cast<double>(std::max<std::size_t>(1, shm::lines_of(length))) * shared.line_us;
 }
 
-}  // namespace
+double VirtualRun::fetch_time(int index, int from, std::int64_t bytes) const {
+  const SharedMemory& shared = machine_.shared;
+  const Distance* const far = distance(index, from).distance;
+  const double near_us = line_time(bytes, shared.get_us);
+  if (far == nullptr) return near_us;
+  const auto length = static_cast<std::size_t>(bytes);
+  const bool is_flagged = shm::is_in_lines(length);
+  const auto lines = static_cast<double>(is_flagged ? std::max<std::size_t>(1, shm::lines_of(length)) : 1);
+  const double fetched = is_flagged ? 0 : far->us_per_byte * static_cast<double>(bytes);
+  return near_us + lines * std::max(0.0, far->line_us - shared.line_us) + fetched;
+}
+
+VirtualRun::Far VirtualRun::distance(int index, int other) const {
+  if (layout_->domains == nullptr || machine_.shared.distances.empty()) return {};
+  const auto at = static_cast<std::size_t>(index);
+  const auto& locals = crew_.indices_of[static_cast<std::size_t>(crew_.node_of[at])];
+  const int own = crew_.ranks[at];
+  const int from = crew_.ranks[static_cast<std::size_t>(locals[static_cast<std::size_t>(other)])];
+  for (const patterns::DomainLevel& level : layout_->domains->levels) {
+    if (level.domain_of[own] == level.domain_of[from]) continue;
+    const auto known = std::ranges::find(machine_.shared.distances, level.kind, &Distance::across);
+    if (known == machine_.shared.distances.end()) return {};
+    return {&*known, level.domain_of[own]};
+  }
+  return {};
+}
+
+// What the looks at the flags take that a step has waited for.
+double VirtualRun::flags_time(int index, const LiveStep& step) const {
+  const SharedMemory& shared = machine_.shared;
+  const bool is_one = step.kind == StepKind::await;
+  double us = 0;
+  for (int other = is_one ? step.peer : 0; other < (is_one ? step.peer + 1 : locals_of(index)); ++other) {
+    const Distance* const far = distance(index, other).distance;
+    us += shared.await_us + (far == nullptr ? 0.0 : std::max(0.0, far->line_us - shared.line_us));
+  }
+  return us;
+}
 
 void VirtualRun::Channel::find_least() {
   if (!flags.empty()) least = *std::min_element(flags.begin(), flags.end());
 }
 
+VirtualRun::Far VirtualRun::distance(int index, const LiveStep& step, std::size_t operand) const {
+  const std::int32_t from = step.fetched_from[operand];
+  const int writer = from == LiveStep::awaited ? ranks_[static_cast<std::size_t>(index)].awaited : from;
+  return writer < 0 ? Far() : distance(index, writer);
+}
+
 double VirtualRun::moving_us(int index, const LiveStep& step, std::int64_t bytes) const {
+  double far_us = 0;
+  for (std::size_t operand = 0; operand < step.fetched_from.size(); ++operand) {
+    const Distance* const far = distance(index, step, operand).distance;
+    if (far != nullptr) far_us += far->us_per_byte * static_cast<double>(bytes);
+  }
+  return far_us + near_us(index, step, bytes);
+}
+
+// What crosses into a domain shares the way there with all that does.
+double VirtualRun::arrived_us(int index, const LiveStep& step, std::int64_t bytes, double begins) {
+  double arrived = begins;
+  for (std::size_t operand = 0; operand < step.fetched_from.size(); ++operand) {
+    const auto [far, domain] = distance(index, step, operand);
+    if (far == nullptr || far->shared_us_per_byte <= 0) continue;
+    double& free_us = node_of(index).ways_us[{far->across, domain}];
+    free_us = std::max(free_us, begins) + far->shared_us_per_byte * static_cast<double>(bytes);
+    arrived = std::max(arrived, free_us);
+  }
+  return arrived;
+}
+
+double VirtualRun::near_us(int index, const LiveStep& step, std::int64_t bytes) const {
   const SharedMemory& shared = machine_.shared;
   const double copy_us = shared.copy_us.at(bytes);
   if (step.kind == StepKind::reduce && is_on_agent(index)) return machine_.agent->combine_us.at(bytes);
@@ -50,7 +114,7 @@ void VirtualRun::move_data(int index, std::int32_t number, std::int32_t piece, d
   node.memory_us =
       std::max(node.memory_us, begins) + machine_.shared.memory_us_per_byte * static_cast<double>(bytes);
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
-  rank.core_free_us = std::max(rank.core_free_us, node.memory_us);
+  rank.core_free_us = std::max({rank.core_free_us, node.memory_us, arrived_us(index, step, bytes, begins)});
   hold_core(index, rank.core_free_us);
   if (options_.recorder != nullptr)
     record_work(index, number, step_us(index) + cost + (rank.core_free_us - ends));
@@ -116,8 +180,8 @@ void VirtualRun::await(int index, std::int32_t number, std::int32_t piece, doubl
 
 void VirtualRun::end_await(int index, std::int32_t number, std::int32_t piece, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
-  const int flags = step.kind == StepKind::await ? 1 : locals_of(index);
-  const double cost = flags * machine_.shared.await_us;
+  if (step.kind == StepKind::await) ranks_[static_cast<std::size_t>(index)].awaited = step.peer;
+  const double cost = flags_time(index, step);
   push_finish(index, number, piece, take_core(index, us, cost).ends);
   if (options_.recorder == nullptr) return;
   record_await(index, number, piece);
@@ -158,6 +222,7 @@ int sources_of(StepKind kind, std::int32_t peer, int local_rank, int local_size)
 }  // namespace
 
 bool VirtualRun::has_heard(const Fused& fused, const LiveStep& step, int index) const {
+  if (step.along != nullptr) return has_heard_along(fused, step, index);
   const auto has_come = [&](std::int32_t local_rank) {
     return fused.has_come.size() > static_cast<std::size_t>(local_rank) &&
            fused.has_come[static_cast<std::size_t>(local_rank)];
@@ -172,6 +237,7 @@ bool VirtualRun::has_heard(const Fused& fused, const LiveStep& step, int index) 
 // What the rank has to say it writes at once; then it waits for those that it needs.
 void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
+  if (step.along != nullptr) return start_along(index, number, us);
   const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : size_.bytes_of(step.elements_of(0));
   const bool is_at_peer = crew_.local_rank_of[static_cast<std::size_t>(index)] == step.peer;
   const int local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
@@ -179,7 +245,7 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const bool is_for_all = step.kind == StepKind::node_scatter;
   const std::int64_t written = is_for_all ? bytes * locals_of(index) : bytes;
   const SharedMemory& shared = machine_.shared;
-  const double cost = shared.fused_us + (is_writing ? line_time(written, shared.put_us, shared) : 0.0);
+  const double cost = shared.fused_us + (is_writing ? line_time(written, shared.put_us) : 0.0);
   const double done = take_core_alone(index, us, cost).ends;
 
   NodeState& node = node_of(index);
@@ -212,7 +278,7 @@ void VirtualRun::enter_fused(int index, std::int32_t operation, std::int32_t loc
   Fused& fused = node_of(index).fused[static_cast<std::size_t>(operation)];
   const std::int32_t locals = locals_of(index);
   ++fused.arrived;
-  fused.has_come.resize(static_cast<std::size_t>(locals));
+  fused.has_come.resize(2 * static_cast<std::size_t>(locals));
   fused.has_come[static_cast<std::size_t>(local_rank)] = true;
   while (fused.first_missing < locals && fused.has_come[static_cast<std::size_t>(fused.first_missing)])
     ++fused.first_missing;
@@ -231,15 +297,17 @@ void VirtualRun::enter_fused(int index, std::int32_t operation, std::int32_t loc
 
 void VirtualRun::read_fused(int index, std::int32_t number, std::int32_t operation, double us) {
   const LiveStep& step = steps_[static_cast<std::size_t>(index)].at(number);
+  if (step.along != nullptr) return go_along(index, number, operation, us);
   const std::int64_t bytes = step.kind == StepKind::node_barrier ? 0 : size_.bytes_of(step.elements_of(0));
   const bool is_in_blocks =
       step.kind == StepKind::node_alltoall || step.kind == StepKind::node_reduce_scatter;
   const std::int64_t own = is_in_blocks ? bytes / locals_of(index) : bytes;
   const int local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
-  const auto sources = static_cast<double>(sources_of(step.kind, step.peer, local_rank, locals_of(index)));
-  double cost = sources * line_time(own, machine_.shared.get_us, machine_.shared);
-  if (is_fused_reduction(step.kind)) {
-    cost += sources * machine_.shared.combine_us.at(own);
+  double cost = 0;
+  for (int other = 0; other < locals_of(index); ++other) {
+    if (other == local_rank || !is_heard(step.kind, step.peer, other, local_rank)) continue;
+    cost += fetch_time(index, other, own);
+    if (is_fused_reduction(step.kind)) cost += machine_.shared.combine_us.at(own);
   }
   push_finish(index, number, 0, take_core_alone(index, us, cost).ends);
   if (options_.recorder == nullptr) return;

@@ -113,6 +113,7 @@ class Comparison {
     } else if (step_a.peer != step_b.peer) {
       return false;
     }
+    if (!schedule::is_one_tree(step_a.along, step_b.along)) return false;
     if (!are_alike(step_a.into, step_b.into)) return false;
     if (are_alike(step_a.left, step_b.left) && are_alike(step_a.right, step_b.right)) return true;
     // Which operand stands before the other costs nothing.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -84,9 +85,11 @@ class VirtualRun {
   struct RankState {
     double core_free_us = 0;  // the rank's own work is done
     double out_free_us = 0, in_free_us = 0;
-    std::int32_t fused = 0;  // operations that it came to
+    std::int32_t fused = 0;       // operations that it came to
+    bool is_coming_down = false;  // of the last one, along a tree: what all get, no longer what all join
     std::int32_t calls_begun = 0;
     std::int32_t receives = 0;  // that wait for their messages
+    std::int32_t awaited = -1;  // the local rank for whose flag it waited last
     std::int32_t core = -1;     // of cores_; -1: one of its own
     std::int32_t sharer = 0;    // which one of the core's
     bool is_finished = false;
@@ -114,7 +117,7 @@ class VirtualRun {
     }
   };
   struct Fused {
-    std::vector<bool> has_come;  // by local rank: what it writes is seen
+    std::vector<bool> has_come;  // by local rank: what it writes is seen; behind them, what it hands down
     std::int32_t arrived = 0;
     std::int32_t first_missing = 0;  // all local ranks before it have come
     struct Waiting {
@@ -125,6 +128,7 @@ class VirtualRun {
   struct NodeState {
     double card_out_us = 0, card_in_us = 0;  // free from then on
     double memory_us = 0;
+    std::map<std::pair<patterns::DomainKind, int>, double> ways_us;  // into a domain: free from then on
     std::vector<Channel> channels;
     std::vector<Fused> fused;
   };
@@ -193,6 +197,7 @@ class VirtualRun {
   // --- node_time.cc ---
   void move_data(int index, std::int32_t number, std::int32_t piece, double us);
   double moving_us(int index, const LiveStep& step, std::int64_t bytes) const;
+  double near_us(int index, const LiveStep& step, std::int64_t bytes) const;
   void signal(int index, std::int32_t number, std::int32_t piece, double us);
   void raise_flag(int index, std::int32_t channel, std::int64_t tick);
   void await(int index, std::int32_t number, std::int32_t piece, double us);
@@ -204,7 +209,28 @@ class VirtualRun {
   // Is what the step waits for there?
   bool has_heard(const Fused& fused, const LiveStep& step, int index) const;
   void read_fused(int index, std::int32_t number, std::int32_t operation, double us);
+  double line_time(std::int64_t bytes, const Curve& copied) const;
+  // Of lines that another local rank has written.
+  double fetch_time(int index, int from, std::int64_t bytes) const;
+  // What lies between a rank and another local rank, or the writer of an operand; null: nothing that counts.
+  struct Far {
+    const Distance* distance = nullptr;
+    int domain = -1;  // the rank's own, of the outermost ones that they have not in common
+  };
+  Far distance(int index, int other) const;
+  Far distance(int index, const LiveStep& step, std::size_t operand) const;
+  double arrived_us(int index, const LiveStep& step, std::int64_t bytes, double begins);
+  double flags_time(int index, const LiveStep& step) const;
 
+  // --- tree_time.cc ---
+  void start_along(int index, std::int32_t number, double us);
+  void wait_along(int index, std::int32_t number, std::int32_t operation, double us);
+  std::vector<std::int32_t> awaited_along(const LiveStep& step, int index) const;
+  bool has_heard_along(const Fused& fused, const LiveStep& step, int index) const;
+  void go_along(int index, std::int32_t number, std::int32_t operation, double us);
+  void write_along(int index, std::int32_t number, std::int32_t operation, bool is_down, double us);
+
+  const std::shared_ptr<const patterns::Layout> layout_;
   const CallSize size_;
   const Machine& machine_;
   const Crew& crew_;

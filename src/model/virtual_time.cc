@@ -36,7 +36,7 @@ void repeat(schedule::Program* program, int calls) {
 
 VirtualRun::VirtualRun(const schedule::Problem& problem, const BuildProgram& build, const CallSize& size,
                        const Machine& machine, const Crew& crew, const RunOptions& options)
-    : size_(size), machine_(machine), crew_(crew), options_(options) {
+    : layout_(problem.layout), size_(size), machine_(machine), crew_(crew), options_(options) {
   const std::size_t count = crew.ranks.size();
   ranks_.resize(count);
   steps_.reserve(count);

@@ -19,6 +19,12 @@ std::string_view name(DomainKind kind) {
   return "cache";
 }
 
+std::optional<DomainKind> kind_from_name(std::string_view text) {
+  for (const DomainKind kind : {DomainKind::socket, DomainKind::numa, DomainKind::cache})
+    if (name(kind) == text) return kind;
+  return std::nullopt;
+}
+
 namespace {
 
 DomainLevel level_below(const std::vector<int>& outer, const DomainLabels& of_ranks) {

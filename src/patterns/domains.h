@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace unisono::patterns {
 
 enum class DomainKind : std::uint8_t { socket, numa, cache };
 std::string_view name(DomainKind kind);
+std::optional<DomainKind> kind_from_name(std::string_view name);
 
 inline constexpr int most_domain_levels = 8;
 

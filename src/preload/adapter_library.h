@@ -25,6 +25,7 @@ struct UnisonoAdapter {
   int (*set_algorithm)(const char* text);
   int (*decision)(const char* operation, long long bytes, char* text, size_t text_bytes);
   int (*decision_on)(const void* comm, const char* operation, long long bytes, char* text, size_t text_bytes);
+  int (*distance)(int rank, int other);
   double (*operation_time)(const void* comm, const char* what, long long bytes, int buffers, const char* wait,
                            int repetitions);
   void (*region_begin)(const char* name);

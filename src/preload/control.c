@@ -41,6 +41,11 @@ int unisono_decision_on(const void* comm, const char* operation, long long bytes
   return adapter->decision_on(comm, operation, bytes, text, text_bytes);
 }
 
+int unisono_distance(int rank, int other) {
+  const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();
+  return adapter == NULL ? -1 : adapter->distance(rank, other);
+}
+
 double unisono_operation_time(const void* comm, const char* what, long long bytes, int buffers,
                               const char* wait, int repetitions) {
   const struct UnisonoAdapter* adapter = unisono_open_adapter_or_null();

@@ -21,10 +21,10 @@ constexpr std::int64_t wide_segment = std::int64_t{1} << 30;
 // Of neighbours: all blocks of a check fit into it.
 constexpr std::int64_t wide_cell = 64;
 
-std::string joined(const std::vector<int>& numbers) {
+std::string joined(const std::vector<int>& numbers, char separator = ',') {
   std::string text;
   for (const int number : numbers) {
-    if (!text.empty()) text += ',';
+    if (!text.empty()) text += separator;
     text += std::to_string(number);
   }
   return text;
@@ -163,6 +163,25 @@ std::vector<NamedLayout> check_layouts_on_switches(int size) {
   return layouts;
 }
 
+std::vector<NamedLayout> check_layouts_in_domains(int size) {
+  std::vector<std::string> names;
+  const auto two = [](int ranks) {
+    return std::to_string(ranks - ranks / 2) + "+" + std::to_string(ranks / 2);
+  };
+  if (size >= 3) names.push_back("(" + two(size) + ")");
+  if (size >= 3) names.push_back(names.back() + "/interleaved");
+  if (size >= 4) names.push_back("(" + joined(uneven_parts(size), '+') + ")");
+  if (size >= 8) names.push_back("((" + two(size - size / 2) + ")+(" + two(size / 2) + "))");
+  if (size >= 8) names.push_back("(" + two(size - size / 2) + "),(" + two(size / 2) + ")");
+  if (size >= 8) names.push_back(names.back() + "/cyclic");
+  if (size >= 8) names.push_back(std::to_string(size / 2) + ",(" + two(size - size / 2) + ")/interleaved");
+  std::vector<NamedLayout> layouts;
+  for (const std::string& name : names)
+    if (auto layout = Layout::parse(name); layout && layout->domains != nullptr)
+      layouts.push_back({name, std::make_shared<Layout>(*layout)});
+  return layouts;
+}
+
 std::vector<NamedLayout> aligned_layouts(int size) {
   std::vector<NamedLayout> layouts;
   for (int on_node = 2; 2 * on_node <= size; on_node *= 2) {
@@ -206,6 +225,11 @@ std::vector<CheckShape> check_shapes(const algorithms::Descriptor& descriptor, i
   if (descriptor.legality.needs_topology) {
     std::ranges::move(check_layouts_on_switches(size), std::back_inserter(layouts));
   }
+  const bool goes_by_domains =
+      descriptor.legality.needs_domains ||
+      std::ranges::find(descriptor.parameters, "domains", &algorithms::ParameterSpec::name) !=
+          descriptor.parameters.end();
+  if (goes_by_domains) std::ranges::move(check_layouts_in_domains(size), std::back_inserter(layouts));
   const std::vector<NamedGraph> graphs =
       is_neighborhood(descriptor.operation) ? named_graphs(size) : std::vector<NamedGraph>(1);
   const std::size_t for_all = layouts.size();

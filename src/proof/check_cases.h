@@ -23,6 +23,8 @@ std::vector<NamedLayout> check_layouts(int size);
 // The same below switches: one, two, four uneven ones, and two levels of them. Then come the sources' (a), 16
 // on one, and (b), 32 on four; and machines with one rank and with several.
 std::vector<NamedLayout> check_layouts_on_switches(int size);
+// Nodes that domains divide: two, interleaved, four uneven ones, two levels of them, and on several nodes.
+std::vector<NamedLayout> check_layouts_in_domains(int size);
 // Several nodes of equally many consecutive ranks, a power of two of them: what reproducible reductions on
 // two levels need.
 std::vector<NamedLayout> aligned_layouts(int size);

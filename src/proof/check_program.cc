@@ -52,7 +52,8 @@ bool is_nothing(const schedule::Step& step) {
 
 bool is_same(const schedule::Step& a, const schedule::Step& b) {
   return a.kind == b.kind && a.peer == b.peer && a.tick == b.tick && a.into == b.into && a.left == b.left &&
-         a.right == b.right;
+         a.right == b.right &&
+         schedule::is_one_tree(a.along, b.along);
 }
 
 CheckedStep checked_step(const schedule::Compiled& compiled, const schedule::CompiledStep& from) {
@@ -62,7 +63,8 @@ CheckedStep checked_step(const schedule::Compiled& compiled, const schedule::Com
                   from.tick,
                   compiled.refs[from.into],
                   compiled.refs[from.left],
-                  compiled.refs[from.right]};
+                  compiled.refs[from.right],
+                  from.tree < 0 ? nullptr : compiled.trees[static_cast<std::size_t>(from.tree)]};
   checked.stage = from.stage;
   checked.is_node = from.is_node_step;
   checked.is_token = from.is_token;

@@ -51,8 +51,7 @@ class CheckRun {
     std::vector<std::uint64_t> known;  // barrier: ranks heard from in this call
   };
   struct FusedOperation {
-    schedule::StepKind kind = schedule::StepKind::node_barrier;
-    int peer = -1;
+    schedule::Step step;  // of whoever came first
     std::int64_t length = 0;
     int arrived = 0;
     std::vector<std::vector<Cell>> data;  // by local rank
@@ -122,6 +121,7 @@ class CheckRun {
   bool may_go_on(const FusedOperation& operation, int local_rank) const;
   void leave(int instance, FusedOperation* operation);
   void take_fused(int instance, const FusedOperation& operation);
+  std::vector<Cell> joined_below(int instance, const FusedOperation& operation, int local_rank);
   std::int64_t fused_length(int instance) const;
   const ChannelUse& use_of(int instance);
   void begin_node_step(int instance);

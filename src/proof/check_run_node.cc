@@ -26,6 +26,10 @@ bool is_sink(const schedule::Step& step, int local_rank) {
          (!has_one_sink(step.kind) || local_rank == step.peer);
 }
 
+bool is_one_operation(const schedule::Step& a, const schedule::Step& b) {
+  return a.kind == b.kind && a.peer == b.peer && a.tick == b.tick && schedule::is_one_tree(a.along, b.along);
+}
+
 void merge(std::vector<std::uint64_t>* into, const std::uint64_t* from) {
   for (std::size_t word = 0; word < into->size(); ++word) (*into)[word] |= from[word];
 }
@@ -165,15 +169,14 @@ void CheckRun::arrive(int instance, FusedOperation* operation) {
   const NodeMemory& memory = *node(rank).memory;
   const std::int64_t length = fused_length(instance);
   if (operation->arrived == 0) {
-    operation->kind = step.kind;
-    operation->peer = step.peer;
+    operation->step = step;
     operation->length = length;
     operation->data.resize(memory.local_size());
     operation->clocks.resize(memory.local_size());
     operation->known.resize(memory.local_size());
-  } else if (operation->kind != step.kind || operation->peer != step.peer || operation->length != length) {
+  } else if (!is_one_operation(operation->step, step) || operation->length != length) {
     fail(instance, "another rank of the node is at a different fused operation, " +
-                       std::string(name(operation->kind)) + " of " + std::to_string(operation->length) +
+                       std::string(name(operation->step.kind)) + " of " + std::to_string(operation->length) +
                        " elements");
   }
   ++operation->arrived;
@@ -194,8 +197,7 @@ bool CheckRun::may_go_on(const FusedOperation& operation, int local_rank) const 
   const int local_size = static_cast<int>(operation.clocks.size());
   if (policy_.is_stern || operation.arrived == local_size) return operation.arrived == local_size;
   for (int other = 0; other < local_size; ++other) {
-    if (is_heard(operation.kind, operation.peer, other, local_rank) && operation.clocks[other].empty())
-      return false;
+    if (is_heard(operation.step, other, local_rank) && operation.clocks[other].empty()) return false;
   }
   return true;
 }
@@ -206,11 +208,21 @@ void CheckRun::leave(int instance, FusedOperation* operation) {
   const int local_rank = local_rank_of(rank);
   Clock& clock = node(rank).memory->clock(local_rank, plan_.thread_of(instance));
   for (int other = 0; other < static_cast<int>(operation->clocks.size()); ++other) {
-    if (!is_heard(step.kind, step.peer, other, local_rank) || operation->clocks[other].empty()) continue;
+    if (!is_heard(step, other, local_rank) || operation->clocks[other].empty()) continue;
     NodeMemory::join(&clock, operation->clocks[other]);
     learn(instance, operation->known[other]);
   }
   if (is_sink(step, local_rank) && failures_.empty()) take_fused(instance, *operation);
+}
+
+// What this local rank has and those below it have, in the order of the tree.
+std::vector<Cell> CheckRun::joined_below(int instance, const FusedOperation& operation, int local_rank) {
+  std::vector<Cell> joined = operation.data[local_rank];
+  for (const int child : operation.step.along->children[local_rank]) {
+    const std::vector<Cell> more = joined_below(instance, operation, child);
+    for (std::size_t i = 0; i < joined.size(); ++i) joined[i] = combine(instance, joined[i], more[i]);
+  }
+  return joined;
 }
 
 void CheckRun::take_fused(int instance, const FusedOperation& operation) {
@@ -228,8 +240,10 @@ void CheckRun::take_fused(int instance, const FusedOperation& operation) {
       is_part_of_uneven ? program.range(plan_.local(instance), step.into.in(schedule::Place::input))
                         : schedule::ElementRange{};
   std::vector<Cell> taken;
-  for (int from = 0; from < local_size; ++from) {
-    if (!is_source(step, from) || !is_heard(step.kind, step.peer, from, local_rank)) continue;
+  const bool is_joined_along = step.along != nullptr && is_fused_reduction(step.kind);
+  if (is_joined_along) taken = joined_below(instance, operation, step.along->root);
+  for (int from = 0; from < local_size && !is_joined_along; ++from) {
+    if (!is_source(step, from) || !is_heard(step, from, local_rank)) continue;
     if (step.kind == schedule::StepKind::node_exscan && from == local_rank) continue;
     const schedule::ElementRange given =
         is_part_of_uneven

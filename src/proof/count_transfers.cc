@@ -124,8 +124,20 @@ class Counter {
     const int local = layout_.local_rank_of[rank];
     if (has_block_for_each(step.kind)) bytes /= std::ssize(node);
     const Amount each{bytes, fused_lines(bytes), has_flags_in_lines(bytes) ? 0 : 1};
+    if (step.along != nullptr) return count_along(step, each, local, node);
     for (int from = 0; from < std::ssize(node); ++from)
       if (is_heard(step.kind, step.peer, from, local)) add(node[static_cast<std::size_t>(from)], rank, each);
+  }
+
+  // A rank reads what those below it have, where something is joined, and what the one above it has, where
+  // all get something.
+  void count_along(const Step& step, const Amount& each, int local, const std::vector<int>& node) {
+    const auto at = static_cast<std::size_t>(local);
+    const int rank = node[at], parent = step.along->parent[at];
+    if (goes_up(step.kind, step.tick)) {
+      for (const int child : step.along->children[at]) add(node[static_cast<std::size_t>(child)], rank, each);
+    }
+    if (goes_down(step.kind, step.tick) && parent >= 0) add(node[static_cast<std::size_t>(parent)], rank, each);
   }
 
   void add(int from, int to, const Amount& amount) {

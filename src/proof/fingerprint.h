@@ -52,6 +52,8 @@ class Fingerprint {
   void mix(const CheckedStep& step) {
     mix(step.stage, step.round, step.step.kind, step.step.peer, step.step.tick);
     for (const schedule::Ref* ref : {&step.step.into, &step.step.left, &step.step.right}) mix(*ref);
+    if (step.step.along == nullptr) return;
+    for (const int parent : step.step.along->parent) mix(parent);
   }
 
   std::uint64_t hash_ = 0;

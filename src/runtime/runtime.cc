@@ -184,6 +184,18 @@ std::string decision(const char* operation, std::int64_t bytes, std::optional<ho
   return choice ? choice->text() : std::string();
 }
 
+int distance(int rank, int other) {
+  if (job == nullptr) return -1;
+  const World& world = job->parts().world;
+  if (std::min(rank, other) < 0 || std::max(rank, other) >= world.size) return -1;
+  const auto a = static_cast<std::size_t>(rank), b = static_cast<std::size_t>(other);
+  constexpr int socket = 3, node = 4;
+  if (world.node_labels[a] != world.node_labels[b]) return node;
+  for (const patterns::DomainLabels& level : world.domains)
+    if (level.labels[a] != level.labels[b]) return socket - static_cast<int>(level.kind);
+  return 0;
+}
+
 double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int buffers, const char* wait,
                       int repetitions) {
   const auto known = shm::measured_from_name(what);

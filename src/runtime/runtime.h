@@ -104,6 +104,10 @@ bool set_algorithm(const char* text);
 // "algorithm(parameters)". Empty where there is no such operation, or where nothing is decided here.
 std::string decision(const char* operation, std::int64_t bytes, std::optional<host::Comm> comm = {});
 
+// What lies between two ranks of the world: 0 nothing that is known of, 1 caches, 2 NUMA domains, 3 sockets,
+// 4 nodes; -1: there is no such rank.
+int distance(int rank, int other);
+
 // What an operation on the shared memory of a communicator's node costs this rank, seconds; less than 0: that
 // was not measured (shm/slice/costs.h). `wait` names how ranks wait meanwhile, empty: as they do. Collective.
 double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int buffers, const char* wait,

@@ -187,6 +187,7 @@ class Compiler {
     step.peer = flat.step.peer;
     step.tag = flat.tag;
     step.tick = flat.step.tick;
+    if (flat.step.along != nullptr) step.tree = index_of(flat.step.along);
     const Operands named = operands(flat.step);
     if (!flat.is_token) {
       for (const Ref* ref : {named.reads[0], named.reads[1], named.write}) {
@@ -201,6 +202,11 @@ class Compiler {
     const Stage& stage = made_->stages[step.stage].shape;
     if (is_message(step.kind)) made_->most_messages += is_whole(stage) ? 1 : stage.window;
     made_->steps.push_back(step);
+  }
+
+  std::int32_t index_of(const Tree& tree) {
+    made_->trees.push_back(tree);
+    return static_cast<std::int32_t>(std::ssize(made_->trees)) - 1;
   }
 
   // Are all operands equally long for every count? Then they are cut in the same places.

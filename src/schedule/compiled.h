@@ -68,6 +68,7 @@ struct CompiledStep {
   std::int32_t peer = -1;
   std::int32_t tag = 0;                        // messages: offset from the communicator's first tag
   std::int32_t tick = 0;                       // signal, await
+  std::int32_t tree = -1;                      // fused steps: in Compiled::trees; -1: they go along none
   std::int32_t into = 0, left = 0, right = 0;  // in Compiled::refs
   std::int32_t first_predecessor = 0, last_predecessor = 0;
   // Those to look at again when pieces of this one are done, and when they have started.
@@ -89,6 +90,7 @@ class Compiled {
   std::vector<CompiledStage> stages;
   std::vector<CompiledStep> steps;
   std::vector<CompiledRef> refs;
+  std::vector<Tree> trees;
   std::vector<Predecessor> predecessors;
   std::vector<std::int32_t> successors;
   std::vector<std::int32_t> waits;  // of each step: how many predecessors, those of other pieces aside

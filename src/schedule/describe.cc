@@ -112,7 +112,7 @@ std::string describe(const Ref& ref) {
 }
 
 std::string describe(const Step& step) {
-  const std::string kind(name(step.kind));
+  const std::string kind = std::string(name(step.kind)) + (step.along == nullptr ? "" : " along domains");
   const std::string peer = std::to_string(step.peer);
   const std::string tick = std::to_string(step.tick);
   switch (step.kind) {
@@ -132,8 +132,9 @@ std::string describe(const Step& step) {
       return kind + " tick " + tick;
     case StepKind::await_space:
     case StepKind::expose:
-    case StepKind::node_barrier:
       return kind;
+    case StepKind::node_barrier:
+      return kind + (step.tick == upper_half ? ", up" : step.tick == lower_half ? ", down" : "");
     case StepKind::node_bcast:
       return kind + " " + describe(step.into) + " from local rank " + peer;
     case StepKind::node_scatter:

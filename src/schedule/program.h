@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "patterns/domain_tree.h"
 #include "patterns/layout.h"
 #include "patterns/neighborhood.h"
 
@@ -170,7 +171,8 @@ constexpr bool has_one_sink(StepKind kind) {
   return kind == StepKind::node_reduce || kind == StepKind::node_gather;
 }
 
-// Does a fused step bring local rank `to` what local rank `from` has written? It waits for those alone.
+// Does a fused step bring local rank `to` what local rank `from` has written? It waits for those alone. Not
+// of steps along trees.
 constexpr bool is_heard(StepKind kind, std::int32_t peer, int from, int to) {
   if (has_one_source(kind)) return from == peer;
   if (has_one_sink(kind)) return to == peer;
@@ -188,6 +190,11 @@ constexpr bool has_block_for_each(StepKind kind) {
          kind == StepKind::node_reduce_scatter;
 }
 
+using Tree = std::shared_ptr<const patterns::DomainTree>;
+inline bool is_one_tree(const Tree& a, const Tree& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
 struct Step {
   StepKind kind = StepKind::copy;
   std::int32_t peer = -1;
@@ -195,7 +202,28 @@ struct Step {
   Ref into{};
   Ref left{};
   Ref right{};
+  // Fused barriers, broadcasts, reductions and allreductions: the tree of the node's ranks that they go
+  // along, the same on all of them. Null: each rank reads what it needs of those who wrote it.
+  Tree along = nullptr;
 };
+
+// Ticks of a barrier along a tree: all that it does, that the root hears from all, that all hear from it.
+inline constexpr std::int32_t both_halves = 0, upper_half = 1, lower_half = 2;
+
+// Does what ranks have go up the tree? Does something come down it?
+constexpr bool goes_up(StepKind kind, std::int32_t tick) {
+  return kind == StepKind::node_barrier ? tick != lower_half : !has_one_source(kind);
+}
+constexpr bool goes_down(StepKind kind, std::int32_t tick) {
+  return kind == StepKind::node_barrier ? tick != upper_half : !has_one_sink(kind);
+}
+
+// The same of any step. What a rank gets along a tree has been through others, for whom it waits too.
+inline bool is_heard(const Step& step, int from, int to) {
+  if (step.along == nullptr) return is_heard(step.kind, step.peer, from, to);
+  const bool is_up = goes_up(step.kind, step.tick), is_down = goes_down(step.kind, step.tick);
+  return (is_up && is_down) || (is_up ? step.along->is_below(from, to) : step.along->is_below(to, from));
+}
 
 // Takes the steps of one round, in program order.
 class Writer {
@@ -213,15 +241,18 @@ class Writer {
   void await_all(int tick) { add({.kind = StepKind::await_all, .tick = tick}); }
   void await_space() { add({.kind = StepKind::await_space}); }
   void expose() { add({.kind = StepKind::expose}); }
-  void node_barrier() { add({.kind = StepKind::node_barrier}); }
-  void node_bcast(const Ref& data, int local_root) {
-    add({.kind = StepKind::node_bcast, .peer = local_root, .into = data, .left = data});
+  // `half` of a barrier along a tree alone (both_halves ...).
+  void node_barrier(const Tree& along = nullptr, std::int32_t half = both_halves) {
+    add({.kind = StepKind::node_barrier, .tick = along == nullptr ? both_halves : half, .along = along});
   }
-  void node_reduce(const Ref& into, const Ref& from, int local_root) {
-    add({.kind = StepKind::node_reduce, .peer = local_root, .into = into, .left = from});
+  void node_bcast(const Ref& data, int local_root, const Tree& along = nullptr) {
+    add({.kind = StepKind::node_bcast, .peer = local_root, .into = data, .left = data, .along = along});
   }
-  void node_allreduce(const Ref& into, const Ref& from) {
-    add({.kind = StepKind::node_allreduce, .into = into, .left = from});
+  void node_reduce(const Ref& into, const Ref& from, int local_root, const Tree& along = nullptr) {
+    add({.kind = StepKind::node_reduce, .peer = local_root, .into = into, .left = from, .along = along});
+  }
+  void node_allreduce(const Ref& into, const Ref& from, const Tree& along = nullptr) {
+    add({.kind = StepKind::node_allreduce, .into = into, .left = from, .along = along});
   }
   void node_scan(const Ref& into, const Ref& from) {
     add({.kind = StepKind::node_scan, .into = into, .left = from});

@@ -185,6 +185,7 @@ struct Executor::State {
     return stages[step.stage].use.is_common ? shm::Slice::nobody : ref.owner;
   }
   void do_fused(const CompiledStep& step, std::int64_t piece);
+  void do_fused_along(const patterns::DomainTree& tree, const CompiledStep& step, std::int64_t piece);
   void reduce_own_part(const CompiledStep& step, char* into, const char* from, std::size_t length,
                        std::size_t total);
   void do_expose(const CompiledStep& step, std::int64_t piece);

@@ -166,8 +166,32 @@ void Executor::State::reduce_own_part(const CompiledStep& step, char* into, cons
   slice.reduce_part(into, from, static_cast<std::size_t>(first), length, total, data.combine);
 }
 
+void Executor::State::do_fused_along(const patterns::DomainTree& tree, const CompiledStep& step,
+                                     std::int64_t piece) {
+  shm::Slice& slice = *ground.slice;
+  const auto local_rank = static_cast<std::size_t>(slice.local_rank());
+  const shm::TreePlace place{.parent = tree.parent[local_rank], .children = tree.children[local_rank]};
+  if (step.kind == StepKind::node_barrier) {
+    if (step.tick == upper_half) return slice.await_below(place);
+    return step.tick == lower_half ? slice.await_above(place) : slice.barrier(place);
+  }
+  std::int64_t length = 0;
+  char* into = address(step.into, step, piece, &length);
+  const char* from = address(step.left, step, piece, &length);
+  const auto count = static_cast<std::size_t>(length);
+  if (step.kind == StepKind::node_bcast) {
+    slice.bcast(into, count * data.element_bytes, place);
+  } else if (step.kind == StepKind::node_reduce) {
+    slice.reduce(into, from, count, data.combine, place);
+  } else {
+    slice.allreduce(into, from, count, data.combine, place);
+  }
+}
+
 void Executor::State::do_fused(const CompiledStep& step, std::int64_t piece) {
   shm::Slice& slice = *ground.slice;
+  if (step.tree >= 0)
+    return do_fused_along(*compiled->trees[static_cast<std::size_t>(step.tree)], step, piece);
   if (step.kind == StepKind::node_barrier) {
     slice.barrier();
     return;

@@ -30,6 +30,7 @@ std::vector<std::string> clauses(const Legality& legality) {
       legality.needs_several_nodes ? "an even number of nodes" : "an even number of ranks");
   add(legality.needs_commutative, "a commutative operator");
   add(legality.needs_one_node, "one node");
+  add(legality.needs_domains, "caches, NUMA domains or sockets that divide the node");
   add(legality.needs_several_nodes, "several nodes, one with more than one rank");
   add(legality.needs_consecutive, "consecutive ranks on every node");
   add(legality.needs_consecutive_unless_commutative,

@@ -34,7 +34,8 @@ class Ran:
     ) -> None:
         mpi = installed(mpis.BY_NAME[name], request.config)
         report = runner.scratch / "report.json"
-        command: list[str | Path] = [compile_program(mpi, "collectives"), "counts", "in_place"]
+        sections = ("barrier", "counts", "in_place", "roots", "user_operators")
+        command: list[str | Path] = [compile_program(mpi, "collectives"), *sections]
         if is_bound:
             bound = runner.scratch / "bound.sh"
             bound.write_text(BOUND)
@@ -53,6 +54,14 @@ class Ran:
             entry["layout"] for entry in self.report["classes"] if entry["shape"].startswith(f"{RANKS} ranks")
         }
 
+    def ran(self, operation: str) -> set[str]:
+        """Names of the algorithms of an operation on the communicators that hold all ranks."""
+        return {
+            entry["algorithm"]
+            for entry in self.report["classes"]
+            if entry["operation"] == operation and entry["shape"].startswith(f"{RANKS} ranks")
+        }
+
     @property
     def domains(self) -> list[tuple[str, list[int]]]:
         [node] = self.report["nodes"]
@@ -69,6 +78,32 @@ def test_forced(request: pytest.FixtureRequest, runner: Runner, name: str) -> No
     ran = Ran(request, runner, name, False, UNISONO_DOMAINS="(2+1)+(2+1)")
     assert ran.layouts == {"(2+1)+(2+1)"}
     assert ran.domains == [("numa", [3, 3]), ("cache", [2, 1, 2, 1])]
+
+
+ALONG_DOMAINS = {
+    "fused": dict.fromkeys(("barrier", "bcast", "reduce", "allreduce"), "fused_domains"),
+    "shared": dict.fromkeys(("bcast", "reduce", "allreduce"), "shared_domains"),
+    "two_levels": {
+        "bcast": "two_level_chain(segment=4K,domains=1)",
+        "reduce": "two_level_fused_binomial(domains=1)",
+        "allreduce": "two_level_rabenseifner(domains=1)",
+    },
+}
+
+
+@pytest.mark.parametrize("name", list(mpis.BY_NAME))
+@pytest.mark.parametrize("choices", ALONG_DOMAINS.values(), ids=ALONG_DOMAINS)
+def test_along_domains(
+    request: pytest.FixtureRequest, runner: Runner, name: str, choices: dict[str, str]
+) -> None:
+    """Results are right: of any roots, in place, with operators that do not commute, and over nodes."""
+    over_nodes = choices is ALONG_DOMAINS["two_levels"]
+    place = {"UNISONO_NODES": "(2+1),(1+2)"} if over_nodes else {"UNISONO_DOMAINS": "(2+1)+(2+1)"}
+    forced = ",".join(f"{operation}:{choice}" for operation, choice in choices.items())
+    ran = Ran(request, runner, name, False, **place, UNISONO_ALGORITHM=forced, UNISONO_LEARN="off")
+    for operation, choice in choices.items():
+        used = {algorithm.partition("(")[0] for algorithm in ran.ran(operation)}
+        assert choice.partition("(")[0] in used, f"{operation}: {used}"
 
 
 @needs_two_cores

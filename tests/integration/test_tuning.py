@@ -246,8 +246,12 @@ def test_a_machine_is_described(mpi: Mpi, runner: Runner):
 @pytest.mark.alone
 def test_how_ranks_that_share_cores_change_is_measured(mpi: Mpi, runner: Runner):
     """One of the values that are tried: from a switch to four of them."""
-    ranks = 2 * usable_cores()
-    machine = described(runner, mpi, mpi.launch(ranks, [], runner.environment_for_ranks(mpi, ranks, None)))
+    cores = usable_cores()
+    ranks = 2 * cores
+    settings = runner.environment_for_ranks(mpi, ranks, {"UNISONO_DOMAINS": f"{cores}+{cores}"})
+    machine = described(runner, mpi, mpi.launch(ranks, [], settings))
+    # Half of the ranks are said to lie in another NUMA domain.
+    assert [far["across"] for far in machine["shared_memory"].get("distances", ())] == ["numa"]
     assert not {"switch_us", "message_switch_us"} & set(machine["measured"]["not_measured"])
     switch, of_messages = machine["switch_us"]["value"], machine["message_switch_us"]
     assert 0.99 * switch <= of_messages["low"] <= of_messages["value"] <= of_messages["high"] <= 4.01 * switch

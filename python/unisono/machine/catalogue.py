@@ -18,7 +18,7 @@ from unisono.measuring.measurer import Place
 
 NONE = "none"  # as --machine has it: no machine
 # src/model/built_in_machines.cc, and quadrics_machines.cc beside it
-BUILT_IN = ("typical", "ethernet", "myrinet", "quadrics-crescendo", "quadrics-alc")
+BUILT_IN = ("typical", "ethernet", "myrinet", "many-cores", "quadrics-crescendo", "quadrics-alc")
 STANDARD = BUILT_IN[0]
 
 

@@ -24,6 +24,8 @@ SERIAL_SIZES, SERIAL_CHILDREN = (8, 64), (1, 2, 4, 8, 16)
 OVERLAP_SIZES = (16 * KIB, 64 * KIB, 256 * KIB, MIB)
 FUSED_SIZES = (8, 280, 2 * KIB)
 FUSED_LINES = (1, 5)  # of the first two of these
+# What may lie between two ranks of a node, and the bytes by whose times it is known.
+DISTANCES, FAR_BYTES = ("cache", "numa", "socket"), 64 * KIB
 BUFFERS = 4  # the standard parameter
 PIECE_SIZES = (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB)
 BUFFER_COUNTS = (2, 4, 8, 16)
@@ -57,7 +59,7 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Question:
-    """One operation or message: in which group of ranks ('pair', 'node', 'net', 'nets', 'all'), through how many buffers, and how
+    """One operation or message: in which group of ranks ('pair', 'node', 'net', 'nets', 'all', or DISTANCES), through how many buffers, and how
     ranks wait meanwhile where not as usual. Of a serial reduction `buffers` is the number of its children."""
 
     what: str
@@ -80,6 +82,7 @@ def plan(place: Place, cores: int) -> list[Question]:
     questions: list[Question] = []
     if most > 1:
         questions += _inside_a_node(shares_cores)
+        questions += _of_distances() if most > len(DISTANCES) else []
         questions += serial_questions("pair" if shares_cores else "node")
     if place.nodes > 1:
         questions += _of_messages("net")
@@ -95,6 +98,13 @@ def plan(place: Place, cores: int) -> list[Question]:
 def _of_messages(group: str) -> Iterator[Question]:
     for what in LINK_KINDS:
         yield from (Question(what, group, size) for size in LINK_SIZES)
+
+
+def _of_distances() -> Iterator[Question]:
+    """Of ranks that are a domain apart; no sample comes of those that no two ranks of the node are."""
+    for group in DISTANCES:
+        yield from (Question("allreduce", group, size) for size in FUSED_SIZES[:2])
+        yield Question("get", group, FAR_BYTES)
 
 
 def serial_questions(group: str) -> list[Question]:

@@ -12,6 +12,8 @@ from unisono.machine.costs import (
     CALLS,
     CARD_SIZES,
     COPY_SIZES,
+    DISTANCES,
+    FAR_BYTES,
     FRESH_SIZES,
     FUSED_CALL,
     FUSED_LINES,
@@ -97,6 +99,26 @@ def serial_reductions(costs: Costs) -> list[Document]:
     return found
 
 
+def _per_line(small: Any, longer: Any) -> Any:
+    """Of two fused allreduces; a line is on the way of both ranks: written and read."""
+    return np.maximum(0, longer - small) / (2 * (FUSED_LINES[1] - FUSED_LINES[0]))
+
+
+def distances(costs: Costs) -> list[Document]:
+    """What it takes to fetch what a rank of another domain has written, by what lies between."""
+    draws = Draws(costs)
+    near = (Question("get", "pair", FAR_BYTES), "time")
+    found = []
+    for across in DISTANCES:
+        small, longer = ((Question("allreduce", across, size), "time") for size in FUSED_SIZES[:2])
+        line = draws.value(_per_line, small, longer)
+        far = (Question("get", across, FAR_BYTES), "time")
+        byte = draws.value(lambda t, own: np.maximum(0, t - own) / FAR_BYTES, far, near)
+        if line is not None and byte is not None:
+            found.append({"across": across, "line_us": line, "us_per_byte": byte})
+    return found
+
+
 def shared_memory(costs: Costs, place: Place, channel_bytes: int) -> Document:
     """The operations on the node's shared memory; keys are left out where nothing was measured."""
     draws = Draws(costs)
@@ -104,18 +126,13 @@ def shared_memory(costs: Costs, place: Place, channel_bytes: int) -> Document:
         (Question(what, "pair"), "time") for what in ("pair_sync", "signal", "await", FUSED_CALL)
     )
     small, longer = ((Question("allreduce", "pair", size), "time") for size in FUSED_SIZES[:2])
-    lines = 2 * (FUSED_LINES[1] - FUSED_LINES[0])  # on the way of both ranks: written and read
-
-    def per_line(a: Any, b: Any) -> Any:
-        return np.maximum(0, b - a) / lines
-
     found: Document = {
         "signal_us": draws.value(lambda t: t, signal),
         "await_us": draws.value(lambda t: t, awaiting),
         "flag_us": draws.value(lambda sync, s, a: np.maximum(0, sync - s - a), pair_sync, signal, awaiting),
-        "line_us": draws.value(per_line, small, longer),
+        "line_us": draws.value(_per_line, small, longer),
         "fused_us": draws.value(
-            lambda whole, a, b, sync, s, w: np.maximum(0, whole - 2 * per_line(a, b) - (sync - s - w)),
+            lambda whole, a, b, sync, s, w: np.maximum(0, whole - 2 * _per_line(a, b) - (sync - s - w)),
             barrier,
             small,
             longer,
@@ -137,6 +154,7 @@ def shared_memory(costs: Costs, place: Place, channel_bytes: int) -> Document:
     found["memory_us_per_byte"] = draws.value(
         lambda t: t / (ranks * MIB), (Question("copy_by_all", "node", MIB), "time")
     )
+    found["distances"] = distances(costs) or None
     return {key: what for key, what in found.items() if what is not None}
 
 

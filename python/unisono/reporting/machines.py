@@ -160,6 +160,9 @@ def _shared_rows(document: Mapping[str, Any], findings: Mapping[str, Any]) -> li
         "line_us": "line of a fused operation",
     }
     rows = [(text, _text(shared[key])) for key, text in names.items()]
+    for far in shared.get("distances", ()):
+        rows.append((f"line of another {far['across']}", _text(far["line_us"])))
+        rows.append((f"bytes of another {far['across']}, beside a copy", _rate(far["us_per_byte"])))
     rows.append(("all copies of a node together", _rate(shared["memory_us_per_byte"])))
     for key, text in (("call_us", "collective call"), ("step_us", "step of a schedule")):
         if key in document:

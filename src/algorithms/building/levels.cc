@@ -26,7 +26,9 @@ Problem problem_of_node(const Problem& problem) {
   node.size = layout.local_size(problem.rank);
   node.rank = layout.local_rank_of[problem.rank];
   node.root = layout.local_rank_of[leader];
-  node.layout = std::make_shared<const Layout>(Layout::one_node(node.size));
+  node.layout = std::make_shared<const Layout>(
+      layout.domains == nullptr ? Layout::one_node(node.size)
+                                : layout.of_ranks(layout.ranks_of[layout.node_of[problem.rank]]));
   node.blocks = {};
   return node;
 }

@@ -42,6 +42,9 @@ struct Legality {
   bool needs_even = false;          // the same number
   bool needs_commutative = false;
   bool needs_one_node = false;       // all ranks share memory
+  // Caches, NUMA domains or sockets divide the node. Operands that may not be exchanged need domains of
+  // consecutive ranks, and the lowest one as the root.
+  bool needs_domains = false;
   bool needs_several_nodes = false;  // two-level: at least two nodes, at least one with more than one rank
   bool needs_consecutive = false;    // every node holds consecutive ranks
   bool needs_consecutive_unless_commutative = false;

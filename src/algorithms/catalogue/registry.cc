@@ -76,6 +76,15 @@ std::string why_topology_forbids(const Legality& legality, const patterns::Layou
          std::to_string(phases);
 }
 
+std::string why_domains_forbid(const Problem& problem) {
+  const patterns::Layout& layout = *problem.layout;
+  if (layout.domains == nullptr) return "needs a node that caches, NUMA domains or sockets divide";
+  if (problem.is_commutative || !is_reduction(problem.operation)) return {};
+  if (!layout.has_domains_in_order())
+    return "needs a commutative operator, as ranks in the domains are not consecutive";
+  return problem.root == 0 ? "" : "needs a commutative operator, as the root is not the lowest rank";
+}
+
 std::string why_layout_forbids(const Legality& legality, const Problem& problem) {
   const patterns::Layout& layout = *problem.layout;
   if (legality.needs_one_node && layout.nodes() > 1) {
@@ -98,6 +107,8 @@ std::string why_layout_forbids(const Legality& legality, const Problem& problem)
   if (legality.needs_consecutive && !layout.is_consecutive()) return "needs consecutive ranks on every node";
   if (legality.needs_whole_graph && problem.neighborhood != nullptr && !problem.neighborhood->is_whole())
     return "needs the neighbours of all ranks, which are told where they are few";
+  if (legality.needs_domains)
+    if (std::string why = why_domains_forbid(problem); !why.empty()) return why;
   return why_topology_forbids(legality, layout);
 }
 

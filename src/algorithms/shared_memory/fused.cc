@@ -6,6 +6,7 @@
 #include "algorithms/building/compose.h"
 #include "algorithms/building/order.h"
 #include "algorithms/catalogue/parameters.h"
+#include "algorithms/shared_memory/along_domains.h"
 #include "shm/slice/slice.h"
 
 namespace unisono::algorithms {
@@ -40,32 +41,51 @@ Program with_vectors(int size, std::function<void(Writer&, const Ref& vectors)> 
 
 }  // namespace
 
-Program fused_barrier(const Problem&, const Parameters&) {
-  return one_stage(local_stage([](Writer& writer) { writer.node_barrier(); }));
+namespace {
+
+Program barrier_part(const Problem& problem, const Parameters& parameters, std::int32_t half) {
+  return one_stage(local_stage([half, along = tree_along_domains(problem, parameters)](Writer& writer) {
+    writer.node_barrier(along, half);
+  }));
 }
-Program fused_bcast(const Problem& problem, const Parameters&) {
-  return one_stage(
-      local_stage([=](Writer& writer) { writer.node_bcast(whole(Place::output), problem.root); }));
+
+}  // namespace
+
+Program fused_barrier(const Problem& problem, const Parameters& parameters) {
+  return barrier_part(problem, parameters, schedule::both_halves);
 }
-Program fused_reduce(const Problem& problem, const Parameters&) {
+Program fused_arrival(const Problem& problem, const Parameters& parameters) {
+  return barrier_part(problem, parameters, schedule::upper_half);
+}
+Program fused_release(const Problem& problem, const Parameters& parameters) {
+  return barrier_part(problem, parameters, schedule::lower_half);
+}
+Program fused_bcast(const Problem& problem, const Parameters& parameters) {
+  return one_stage(local_stage([=, along = tree_along_domains(problem, parameters)](Writer& writer) {
+    writer.node_bcast(whole(Place::output), problem.root, along);
+  }));
+}
+Program fused_reduce(const Problem& problem, const Parameters& parameters) {
   if (needs_vectors(problem)) {
     const auto gather = [=](Writer& writer, const Ref& vectors) {
       writer.node_gather(vectors, whole(Place::input), problem.root);
     };
     return with_vectors(problem.size, gather, problem.rank == problem.root);
   }
-  return one_stage(local_stage(
-      [=](Writer& writer) { writer.node_reduce(whole(Place::output), whole(Place::input), problem.root); }));
+  return one_stage(local_stage([=, along = tree_along_domains(problem, parameters)](Writer& writer) {
+    writer.node_reduce(whole(Place::output), whole(Place::input), problem.root, along);
+  }));
 }
-Program fused_allreduce(const Problem& problem, const Parameters&) {
+Program fused_allreduce(const Problem& problem, const Parameters& parameters) {
   if (needs_vectors(problem)) {
     const auto allgather = [](Writer& writer, const Ref& vectors) {
       writer.node_allgather(vectors, whole(Place::input));
     };
     return with_vectors(problem.size, allgather, true);
   }
-  return one_stage(
-      local_stage([](Writer& writer) { writer.node_allreduce(whole(Place::output), whole(Place::input)); }));
+  return one_stage(local_stage([along = tree_along_domains(problem, parameters)](Writer& writer) {
+    writer.node_allreduce(whole(Place::output), whole(Place::input), along);
+  }));
 }
 Program fused_gather(const Problem& problem, const Parameters&) {
   return one_stage(local_stage([=](Writer& writer) {

@@ -7,7 +7,12 @@
 
 namespace unisono::algorithms {
 
+// The first four know parameter `domains` (along_domains.h).
 schedule::Program fused_barrier(const schedule::Problem& problem, const Parameters&);
+// What a barrier of nodes needs of each before its leader meets the others, and after it: along domains a
+// half.
+schedule::Program fused_arrival(const schedule::Problem& problem, const Parameters&);
+schedule::Program fused_release(const schedule::Problem& problem, const Parameters&);
 schedule::Program fused_bcast(const schedule::Problem& problem, const Parameters&);
 schedule::Program fused_reduce(const schedule::Problem& problem, const Parameters&);
 schedule::Program fused_allreduce(const schedule::Problem& problem, const Parameters&);

@@ -5,6 +5,7 @@
 
 #include "algorithms/building/compose.h"
 #include "algorithms/catalogue/parameters.h"
+#include "algorithms/shared_memory/along_domains.h"
 #include "patterns/exchange.h"
 
 namespace unisono::algorithms {
@@ -38,6 +39,7 @@ Program shared_barrier(const Problem&, const Parameters& parameters) {
 
 // Sender_put, Group_sync, Group_get: one writes, all read the same slot (G2).
 Program shared_bcast(const Problem& problem, const Parameters& parameters) {
+  if (goes_along_domains(problem, parameters)) return bcast_along_domains(problem, parameters);
   return one_stage(channel_stage(parameters, SharedMode::common, 1, [=](Writer& writer) {
     const Ref data = whole(Place::output);
     if (problem.rank == problem.root) {

@@ -9,6 +9,7 @@
 
 namespace unisono::algorithms {
 
+// A bcast, a reduce and an allreduce know parameter `domains` (along_domains.h).
 schedule::Program shared_barrier(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_bcast(const schedule::Problem& problem, const Parameters& parameters);
 schedule::Program shared_reduce(const schedule::Problem& problem, const Parameters& parameters);

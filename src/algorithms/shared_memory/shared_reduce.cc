@@ -4,6 +4,7 @@
 // speed.
 #include "algorithms/building/compose.h"
 #include "algorithms/building/order.h"
+#include "algorithms/shared_memory/along_domains.h"
 #include "algorithms/shared_memory/shared.h"
 #include "patterns/exchange.h"
 
@@ -71,6 +72,7 @@ std::int64_t partial_results(const Problem& problem) {
 }  // namespace
 
 Program shared_reduce(const Problem& problem, const Parameters& parameters) {
+  if (goes_along_domains(problem, parameters)) return reduce_along_domains(problem, parameters);
   Stage stage = channel_stage(parameters, SharedMode::own, joined, [=](Writer& writer) {
     const Ref part = whole(Place::output).sub(problem.rank, problem.size);
     const bool is_root = problem.rank == problem.root;
@@ -86,6 +88,7 @@ Program shared_reduce(const Problem& problem, const Parameters& parameters) {
 // The own result goes to the output first: what is put into a slot may pass the caches, and would have to be
 // fetched again.
 Program shared_allreduce(const Problem& problem, const Parameters& parameters) {
+  if (goes_along_domains(problem, parameters)) return allreduce_along_domains(problem, parameters);
   Stage stage = channel_stage(parameters, SharedMode::own, joined + 1, [=](Writer& writer) {
     const Ref part = whole(Place::output).sub(problem.rank, problem.size);
     put_others_parts(problem, writer);

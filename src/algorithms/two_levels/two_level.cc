@@ -130,9 +130,9 @@ TwoLevelBuild allreduce(NodePhase reduce_on_node, NodePhase bcast_on_node) {
 }
 
 void barrier(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
-  levels.add_node(to, Operation::barrier, fused_barrier, parameters);
+  levels.add_node(to, Operation::barrier, fused_arrival, parameters);
   levels.add_leaders(to, inter, parameters);
-  levels.add_node(to, Operation::barrier, fused_barrier, parameters);
+  levels.add_node(to, Operation::barrier, fused_release, parameters);
 }
 
 // Without a channel there are no slots to choose.
@@ -156,6 +156,7 @@ Descriptor fused_two_level(const Descriptor& inter, TwoLevelBuild build) {
       "One fused step at a time inside the nodes, and between their leaders: " + inter.sentence;
   descriptor.legality.waits_inside = true;
   descriptor.legality.max_bytes = fused_max_bytes;
+  descriptor.parameters.push_back(domains_parameter());
   return descriptor;
 }
 
@@ -177,11 +178,15 @@ std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
       all.back().source += "; A6, section 3.4";
       all.back().parameters.push_back(overlap_parameter());
     }
+    all.back().parameters.push_back(domains_parameter());
     if (has_few_rounds(inter)) all.push_back(fused_two_level(inter, fused));
   };
   for (const Descriptor& inter : simple) {
     if (!is_for_leaders(inter)) continue;
-    if (!moves_data(inter.operation)) all.push_back(waiting(without_channel(two_level(inter, barrier))));
+    if (!moves_data(inter.operation)) {
+      all.push_back(waiting(without_channel(two_level(inter, barrier))));
+      all.back().parameters.push_back(domains_parameter());
+    }
     if (inter.operation == Operation::bcast) add(inter, bcast(shared_bcast), bcast(fused_bcast));
     if (inter.operation == Operation::reduce) add(inter, reduce(shared_reduce), reduce(fused_reduce));
     if (inter.operation == Operation::allreduce) {

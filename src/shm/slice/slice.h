@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/reduce_kernels.h"
@@ -53,6 +54,12 @@ struct Combine {
       call(context, into, left, right, count);
     }
   }
+};
+
+// Where a local rank stands in a tree of them.
+struct TreePlace {
+  int parent = -1;                  // -1: it is the root
+  std::span<const int> children{};  // what they bring is joined in this order, behind the rank's own
 };
 
 struct StreamEnd;
@@ -209,6 +216,18 @@ class Slice {
   void scatter(void* into, const void* from, std::size_t bytes, int local_root);
   void allgather(void* into, const void* from, std::size_t bytes);
   void alltoall(void* into, const void* from, std::size_t bytes);
+
+  // The same along a tree, of which all local ranks have their places. An allreduce and a barrier write two
+  // messages a rank, so that they take messages half as long. Operands are joined in the order of the tree.
+  void barrier(const TreePlace& place);
+  // The halves of a barrier: the root knows that all have come; all below know that the root has.
+  void await_below(const TreePlace& place);
+  void await_above(const TreePlace& place);
+  void bcast(void* data, std::size_t bytes, const TreePlace& place);
+  void reduce(void* into, const void* from, std::size_t count, const Combine& combine,
+              const TreePlace& place);
+  void allreduce(void* into, const void* from, std::size_t count, const Combine& combine,
+                 const TreePlace& place);
 
   // --- Blocks of uneven length, fused as well ---
   // Each block has a slot of so many lines: at one of `places`, in the column of one local rank. The rank

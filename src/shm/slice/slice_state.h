@@ -183,8 +183,9 @@ struct Slice::State {
   char* block(int of, std::uint64_t at) const {
     return blocks + ((at & ring_mask) + static_cast<std::uint64_t>(of) * (ring_mask + 1)) * cache_line_bytes;
   }
-  // Before an operation with messages of `bytes`: there is room for them in every ring.
-  void begin_operation(std::size_t bytes, const WaitConfig& wait);
+  // Before an operation in which a rank writes so many messages of `bytes`: there is room for them in every
+  // ring.
+  void begin_operation(std::size_t bytes, const WaitConfig& wait, int messages = 1);
   [[gnu::cold]] void make_room(const WaitConfig& wait);
   const char* await_payload(const Line& line, std::uint64_t at, const WaitConfig& wait) const;
   [[gnu::noinline]] static void wait_for_line(const Line& line, std::uint64_t at, const WaitConfig& wait);
@@ -235,6 +236,11 @@ struct Slice::State {
   // Of the first `operands` ranks.
   void reduce_in_rank_order(void* into, const void* from, std::size_t count, const Combine& combine,
                             int operands, const WaitConfig& wait);
+  const void* join_from_below(void* into, const void* from, std::size_t count, const Combine& combine,
+                              const TreePlace& place, const WaitConfig& wait);
+  // What comes down the tree is taken, and handed on to those below.
+  void read_from_above(void* data, std::size_t bytes, std::uint64_t at, const TreePlace& place,
+                       const WaitConfig& wait);
   void prefix(void* into, const void* from, std::size_t count, const Combine& combine, bool is_inclusive,
               const WaitConfig& wait);
   void reduce_scatter_of_two(char* into, const char* from, std::size_t count, const Combine& combine,

@@ -179,6 +179,10 @@ std::string decision(const char* operation, std::int64_t bytes, std::optional<ho
   return *operation == 'x' ? std::string() : operation + std::to_string(bytes);
 }
 
+int distance(int rank, int other) {
+  return 10 * rank + other;
+}
+
 double operation_time(host::Comm, const char* what, std::int64_t bytes, int buffers, const char* wait,
                       int repetitions) {
   return *what == 'x' || *wait != 0 ? -1.0 : static_cast<double>(bytes * buffers * repetitions);

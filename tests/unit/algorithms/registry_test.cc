@@ -194,7 +194,7 @@ TEST(Registry, EveryLaneHasRoomInTheSmallestArea) {
 TEST(Registry, SaysWhatWaitsInsideAndWhatSendsNothing) {
   for (const Descriptor& descriptor : registry()) {
     bool waits = false, sends = false;
-    for (const char* layout : {"8", "4x2"}) {
+    for (const char* layout : {"8", "1x2x4", "4x2"}) {
       schedule::Problem problem = problem_on(layout, descriptor.operation);
       if (!why_illegal(descriptor, problem, 1, true, true).empty()) continue;
       for (problem.rank = 0; problem.rank < problem.size; ++problem.rank) {

@@ -83,6 +83,9 @@ TEST(Machine, GoesThroughItsFile) {
   machine.fresh_message_us = machine.network.plogp.gap_us;
   machine.call_us = Value(0.25);
   machine.step_us = 0.0625;
+  machine.shared.distances = {{patterns::DomainKind::socket, 0.5, 0.25, 0.125},
+                              {patterns::DomainKind::cache, Value(1), 0.25, 0}};
+  machine.shared.distances.back().line_us.low = 0.5;
   const ReadMachine read = machine_from_json(to_json(machine));
   ASSERT_TRUE(read.machine) << read.problem;
   EXPECT_EQ(*read.machine, machine);
@@ -121,6 +124,16 @@ TEST(Machine, SaysWhatIsWrongWithAFile) {
   EXPECT_EQ(problem_of(bad), "switch_us: is no number from 0 on");
   bad["switch_us"] = {{"low", 1}};
   EXPECT_EQ(problem_of(bad), "switch_us: has no value");
+  bad = good;
+  bad["shared_memory"]["distances"] = {{{"across", "street"}, {"line_us", 1}, {"us_per_byte", 0}}};
+  EXPECT_EQ(problem_of(bad), "shared_memory.distances.across: is none of socket, numa, cache");
+  bad["shared_memory"]["distances"][0]["across"] = "numa";
+  ASSERT_TRUE(machine_from_json(bad.dump()).machine);
+  bad["shared_memory"]["distances"].push_back(bad["shared_memory"]["distances"][0]);
+  EXPECT_EQ(problem_of(bad), "shared_memory.distances.across: is given twice");
+  bad["shared_memory"]["distances"][1].erase("us_per_byte");
+  bad["shared_memory"]["distances"][1]["across"] = "cache";
+  EXPECT_EQ(problem_of(bad), "shared_memory.distances.us_per_byte: is missing");
   bad = good;
   bad["cores_per_node"] = 0;
   EXPECT_EQ(problem_of(bad), "cores_per_node: is less than 1");

@@ -260,6 +260,43 @@ TEST(VirtualTime, TheRootOfAFusedReductionWaitsForAllOthers) {
   }
 }
 
+// Of 2 domains of 2 ranks: up and down again through the domains' lowest ranks.
+TEST(VirtualTime, FusedStepsAlongDomainsGoUpAndDown) {
+  Machine machine = messages_alone();
+  machine.shared.flag_us = 1;
+  machine.shared.line_us = 2;
+  const auto along = [&](Operation operation) {
+    return predicted(operation, "fused_domains", "1x2x2", operation == Operation::barrier ? 0 : 8, machine);
+  };
+  constexpr double pair = 2 + 1 + 2;  // a line is written, seen and read
+  constexpr double up = pair + 2 + 1 + 2 * 2, down = 2 + 1 + 2 + 2 + 1 + 2;
+  EXPECT_DOUBLE_EQ(along(Operation::reduce), up);
+  EXPECT_DOUBLE_EQ(along(Operation::bcast), down);
+  EXPECT_DOUBLE_EQ(along(Operation::allreduce), up + down);
+  EXPECT_DOUBLE_EQ(along(Operation::barrier), up + down);
+  machine.shared.distances = {{.across = patterns::DomainKind::numa, .line_us = 5, .us_per_byte = 0}};
+  EXPECT_DOUBLE_EQ(along(Operation::reduce), up + 3);
+  EXPECT_DOUBLE_EQ(along(Operation::allreduce), up + down + 2 * 3);
+}
+
+// Two ranks of the other domain fetch what the root has written, over one way.
+TEST(VirtualTime, WhatComesFromAnotherDomainTakesLonger) {
+  Machine machine = messages_alone();
+  machine.shared.put_us = Curve({{0, 4.0}});
+  machine.shared.flag_us = 1;
+  machine.shared.get_us = Curve({{0, 6.0}});
+  const auto far = [&] { return predicted(Operation::bcast, "shared", "1x2x2", 100, machine); };
+  EXPECT_DOUBLE_EQ(far(), 4 + 1 + 6);
+  machine.shared.distances = {
+      {.across = patterns::DomainKind::numa, .line_us = 0.5, .us_per_byte = 0.01, .shared_us_per_byte = 0}};
+  constexpr double looks = 2 * 0.5;  // of the root, whether the slot is free
+  EXPECT_DOUBLE_EQ(far(), looks + 4 + 1 + 0.5 + 6 + 1) << "a flag, and 100 bytes";
+  machine.shared.distances.front().shared_us_per_byte = 0.05;
+  EXPECT_DOUBLE_EQ(far(), looks + 4 + 1 + 0.5 + 2 * 5) << "100 bytes behind those of the other rank";
+  machine.shared.distances.front().across = patterns::DomainKind::cache;
+  EXPECT_DOUBLE_EQ(far(), 4 + 1 + 6) << "no cache lies between them";
+}
+
 // Four ranks on two cores copy in turns.
 TEST(VirtualTime, WorkSharesCores) {
   Machine machine = messages_alone();

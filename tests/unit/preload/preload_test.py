@@ -48,6 +48,7 @@ class Exports(unittest.TestCase):
             "unisono_decision",
             "unisono_decision_on",
             "unisono_operation_time",
+            "unisono_distance",
             "unisono_version",
             "unisono_region_begin",
             "unisono_region_end",

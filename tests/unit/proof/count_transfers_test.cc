@@ -102,6 +102,38 @@ TEST(CountTransfers, ReductionsOfPartsMoveEachPartToItsRank) {
   EXPECT_EQ(borders[1].bytes, 2 * 2 * 4096);
 }
 
+// Along domains nothing crosses a border that need not: 4 NUMA domains of 8 caches of 8 ranks, on 2 nodes.
+TEST(CountTransfers, SmallMessagesAlongDomainsCrossBordersOnce) {
+  algorithms::Parameters along;
+  along.set("domains", 1);
+  for (const Operation operation :
+       {Operation::barrier, Operation::bcast, Operation::reduce, Operation::allreduce}) {
+    const std::int64_t bytes = operation == Operation::barrier ? 0 : 8;
+    const std::string between = operation == Operation::barrier     ? "two_level_dissemination"
+                                : operation == Operation::allreduce ? "two_level_fused_recursive_doubling"
+                                                                    : "two_level_fused_binomial";
+    const auto on_one = counted(operation, "fused_domains", "1x4x8x8", bytes);
+    const auto on_two = counted(operation, between, "2x4x8x8", bytes, along);
+    for (const auto& borders : {on_one, on_two}) {
+      ASSERT_EQ(borders.size(), 4u);
+      for (std::size_t level = 1; level < borders.size(); ++level)
+        EXPECT_EQ(borders[level].lines, borders[level].least_lines)
+            << name(operation) << " of " << borders[level].parts << " " << borders[level].name;
+    }
+    EXPECT_LE(8 * on_one[1].lines, counted(operation, "fused", "1x4x8x8", bytes)[1].lines) << name(operation);
+  }
+}
+
+TEST(CountTransfers, LongMessagesAlongDomainsCrossOuterBordersOnce) {
+  constexpr std::int64_t bytes = 1 << 20;
+  for (const Operation operation : {Operation::bcast, Operation::reduce, Operation::allreduce}) {
+    for (const std::string layout : {"1x4x8", "1x2x4x4", "(7+3+5)"}) {
+      const auto borders = counted(operation, "shared_domains", layout, bytes);
+      EXPECT_EQ(borders[1].bytes, borders[1].least_bytes) << name(operation) << " " << layout;
+    }
+  }
+}
+
 TEST(CountTransfers, UnevenBlocksAreRefused) {
   EXPECT_THROW(counted(Operation::allgatherv, "ring", "1x2x2", 8), std::invalid_argument);
 }

@@ -126,6 +126,27 @@ TEST(DecisionTest, RulesTakeEveryOperationOnANodeWithSharedMemory) {
   }
 }
 
+// With a core for each of many ranks small messages go along what divides the node, but for broadcasts.
+TEST(DecisionTest, SmallMessagesOfManyCoresGoAlongDomains) {
+  Decider decider;
+  decider.add(make_rules());
+  const auto decided = [&](Operation operation, const char* layout, bool is_oversubscribed = false) {
+    Question q = question(operation, layout, operation == Operation::barrier ? 0 : 8);
+    q.is_oversubscribed = is_oversubscribed;
+    return decider.decide(q);
+  };
+  for (const Operation operation : {Operation::barrier, Operation::reduce, Operation::allreduce}) {
+    EXPECT_EQ(decided(operation, "1x2x8").name(), "fused_domains") << name(operation);
+    EXPECT_EQ(decided(operation, "1x2x4").name(), "fused") << "too few: " << name(operation);
+    EXPECT_EQ(decided(operation, "16").name(), "fused") << "nothing divides them: " << name(operation);
+    EXPECT_EQ(decided(operation, "1x2x8", true).name(), "fused") << "they share cores: " << name(operation);
+    EXPECT_EQ(decided(operation, "2x2x8").parameters.get_or("domains", 0), 1) << name(operation);
+    EXPECT_EQ(decided(operation, "2x2x4").parameters.get_or("domains", 0), 0) << name(operation);
+  }
+  EXPECT_EQ(decided(Operation::bcast, "1x2x8").name(), "fused");
+  EXPECT_EQ(decided(Operation::allgather, "1x2x8").name(), "fused");
+}
+
 // Fused where all pairs of few ranks have streams, and ranks a core each.
 TEST(DecisionTest, UnevenBlocksOfUnknownLengthsAreFusedOrLeftToTheHost) {
   Decider decider;

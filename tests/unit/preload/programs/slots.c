@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   dladdr((void*)open, &own);
   int bad = adapter->slot_count != unisono_slot_count || adapter->set_enabled == NULL ||
             adapter->is_active == NULL || adapter->set_algorithm == NULL || adapter->decision == NULL ||
-            adapter->decision_on == NULL || adapter->operation_time == NULL;
+            adapter->decision_on == NULL || adapter->operation_time == NULL || adapter->distance == NULL;
   for (int slot = 0; slot < unisono_slot_count; ++slot) {
     if (!is_right(slot, adapter->functions[slot], &own, mpi)) {
       fprintf(stderr, "slot %s is empty or leads astray\n", names[slot]);

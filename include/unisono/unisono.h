@@ -52,9 +52,9 @@ UNISONO_API int unisono_decision(const char* operation, long long bytes, char* t
 UNISONO_API int unisono_decision_on(const void* comm, const char* operation, long long bytes, char* text,
                                     size_t text_bytes);
 
-/* What lies between two ranks of MPI_COMM_WORLD. 0 is nothing that is known of. They are in different caches
- * (1), NUMA domains (2), sockets (3) or nodes (4) otherwise (docs/guide/topology.md). -1 where there is no such rank, or Unisono does not take the
- * calls. Local. */
+/* What lies between two ranks of MPI_COMM_WORLD. 1 says that they are in different caches, 2 in NUMA domains,
+ * 3 in sockets, 4 in nodes. 0: nothing is known to (docs/guide/topology.md). -1: there is no such rank, or
+ * Unisono does not take the calls. Local. */
 UNISONO_API int unisono_distance(int rank, int other);
 
 /* Measures what an operation on the shared memory of a node costs this rank: seconds, the mean of so many

@@ -24,8 +24,8 @@ struct DomainTree {
 
 // Each domain is led by the root where it is inside, elsewhere by its lowest rank. Those whom a rank leads
 // hang on it, each domain's in ascending order. Let the lowest rank be the root, and domains hold runs
-// of ranks (Layout::has_domains_in_order). Then a rank and all below it, in the order of the tree, are in that
-// of the ranks. A node that nothing divides is a root and all others below it.
+// of ranks (Layout::has_domains_in_order). Then the tree order of a rank and all below it is that of ranks. A
+// node that nothing divides is a root and all others below it.
 DomainTree domain_tree(const Layout& layout, int node, int root);
 
 }  // namespace unisono::patterns

@@ -52,8 +52,7 @@ bool is_nothing(const schedule::Step& step) {
 
 bool is_same(const schedule::Step& a, const schedule::Step& b) {
   return a.kind == b.kind && a.peer == b.peer && a.tick == b.tick && a.into == b.into && a.left == b.left &&
-         a.right == b.right &&
-         schedule::is_one_tree(a.along, b.along);
+         a.right == b.right && schedule::is_one_tree(a.along, b.along);
 }
 
 CheckedStep checked_step(const schedule::Compiled& compiled, const schedule::CompiledStep& from) {

@@ -137,7 +137,8 @@ class Counter {
     if (goes_up(step.kind, step.tick)) {
       for (const int child : step.along->children[at]) add(node[static_cast<std::size_t>(child)], rank, each);
     }
-    if (goes_down(step.kind, step.tick) && parent >= 0) add(node[static_cast<std::size_t>(parent)], rank, each);
+    if (goes_down(step.kind, step.tick) && parent >= 0)
+      add(node[static_cast<std::size_t>(parent)], rank, each);
   }
 
   void add(int from, int to, const Amount& amount) {

@@ -41,7 +41,7 @@ struct Legality {
   bool needs_power_of_two = false;  // number of ranks (of nodes, for the inter-node level of a composition)
   bool needs_even = false;          // the same number
   bool needs_commutative = false;
-  bool needs_one_node = false;       // all ranks share memory
+  bool needs_one_node = false;  // all ranks share memory
   // Caches, NUMA domains or sockets divide the node. Operands that may not be exchanged need domains of
   // consecutive ranks, and the lowest one as the root.
   bool needs_domains = false;

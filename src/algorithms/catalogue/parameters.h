@@ -27,9 +27,8 @@ inline ParameterSpec blocking_parameter() {
   return {"blocking", "", 0, 1, 0, "1: one message at a time, as with blocking calls; 0: all that may be"};
 }
 inline ParameterSpec domains_parameter() {
-  return {"domains", "",
-          0,         1,
-          0,         "1: inside nodes along caches, NUMA domains and sockets, where they divide a node"};
+  return {"domains", "", 0,
+          1,         0,  "1: inside nodes along caches, NUMA domains and sockets, where they divide a node"};
 }
 inline ParameterSpec degree_parameter(std::int64_t standard = 4) {
   return {"degree", "", 2, 1024, standard, "parts that a group is cut into at each level of the tree"};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/near_memory.h"
 #include "shm/pool/peer_memory.h"
 #include "shm/slice/slice_state.h"
 
@@ -81,9 +82,18 @@ Slice::Slice(void* memory, const SliceShape& shape, int local_rank, const WaitCo
       local_rank_(local_rank),
       state_(std::make_unique<State>(memory, shape, local_rank, process_ids)) {
   set_wait_config(wait);
+  static const int domain = own_numa_domain();
+  if (domain >= 0) state_->prefer_domain(shape.area_bytes, domain);
 }
 
 Slice::~Slice() = default;
+
+// Of this rank's own areas, which it alone writes but in mode common. Where the kernel refuses they lie where
+// they are first touched.
+void Slice::State::prefer_domain(std::size_t area_bytes, int domain) const {
+  for (const Channel& channel : channels)
+    prefer_numa_domain(channel.area + static_cast<std::size_t>(rank) * area_bytes, area_bytes, domain);
+}
 
 void Slice::set_wait_config(const WaitConfig& wait) {
   wait_ = wait;

@@ -174,6 +174,7 @@ struct StreamEnd {
 
 struct Slice::State {
   State(void* shared_memory, const SliceShape& shape, int local_rank, const int* process_ids);
+  void prefer_domain(std::size_t area_bytes, int domain) const;
 
   // --- Fused rings ---
   // The lines of all local ranks for one position, side by side: with many ranks one page holds a whole row.

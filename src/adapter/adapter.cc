@@ -13,6 +13,7 @@
 #include "adapter/profile/call_profile.h"
 #include "adapter/recording/recording.h"
 #include "adapter/requests/requests.h"
+#include "adapter/spawn.h"
 #include "adapter/windows.h"
 #include "base/mutex.h"
 #include "preload/adapter_library.h"
@@ -42,6 +43,8 @@ void add_makers(UnisonoFunction* functions) {
   functions[unisono_slot_Intercomm_merge] = erase(intercomm_merge);
   functions[unisono_slot_Comm_create_from_group] = erase(comm_create_from_group);
   functions[unisono_slot_Intercomm_create_from_groups] = erase(intercomm_create_from_groups);
+  functions[unisono_slot_Comm_spawn] = erase(comm_spawn);
+  functions[unisono_slot_Comm_spawn_multiple] = erase(comm_spawn_multiple);
 }
 
 // What starts and completes requests.

@@ -10,9 +10,12 @@
 #include "adapter/below/nesting.h"
 #include "adapter/below/place.h"
 #include "adapter/host_interface/mpi_host.h"
+#include "adapter/life.h"
 #include "adapter/messages/layer.h"
 #include "adapter/requests/failures.h"
+#include "adapter/worlds.h"
 #include "runtime/host_freeing.h"
+#include "runtime/runtime.h"
 
 namespace unisono::adapter {
 namespace {
@@ -22,10 +25,11 @@ int made(int result, MPI_Comm of, const MPI_Comm* created) {
   if (result != MPI_SUCCESS || nesting != 0 || *created == MPI_COMM_NULL) return result;
   if (has_session_communicators() && is_of_session(of)) {
     mark_of_session(*created);
-  } else if (messages::is_on()) {
-    const Nested nested;
-    messages::open(*created);
+    return result;
   }
+  const Nested nested;
+  if (runtime::has_across()) runtime::inherit_across(widen<host::Comm>(of), widen<host::Comm>(*created));
+  if (messages::is_on()) messages::open(*created);
   return result;
 }
 
@@ -83,6 +87,7 @@ int free_by(Free host_free, MPI_Comm* comm) {
   const Nested nested;
   freed_communicators.fetch_add(1, std::memory_order_relaxed);
   runtime::end_freeing(widen<host::Comm>(freed), is_freed);
+  look_again_whether_open();
   if (!is_freed) restore_marks(freed, marks);
   return result;
 }
@@ -159,7 +164,12 @@ int intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote
 }
 
 int intercomm_merge(MPI_Comm inter, int is_high, MPI_Comm* created) {
-  return made(pmpi.Intercomm_merge(inter, is_high, created), inter, created);
+  const int result = made(pmpi.Intercomm_merge(inter, is_high, created), inter, created);
+  if (result != MPI_SUCCESS || nesting != 0 || !is_alive()) return result;
+  const Nested nested;
+  join_worlds(host_of_job(), *created);
+  look_again_whether_open();
+  return result;
 }
 
 int comm_create_from_group(MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler handler,

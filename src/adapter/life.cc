@@ -14,6 +14,7 @@
 #include "adapter/recording/recording.h"
 #include "adapter/requests/pending.h"
 #include "adapter/requests/requests.h"
+#include "adapter/worlds.h"
 #include "runtime/profile_exchange.h"
 #include "runtime/runtime.h"
 
@@ -29,7 +30,9 @@ std::atomic<bool> is_enabled_by_program{true};
 std::atomic<bool> is_profiled{false};
 
 void update_open() {
-  is_open = is_begun && !is_ended && is_enabled_by_program && runtime::is_running();
+  // What the program says is about its own world: others may have said nothing.
+  is_open =
+      is_begun && !is_ended && (is_enabled_by_program || runtime::has_across()) && runtime::is_running();
 }
 
 void end() {
@@ -76,7 +79,7 @@ void begin() {
   begin_places();
   begin_marks();
   watch_self();
-  runtime::start(host_below);
+  runtime::start(host_below, name_of_spawned());
   if (!is_enabled_by_program) runtime::set_enabled(false);
   messages::begin(host_below);
   recording::begin_run(host_below);
@@ -96,6 +99,7 @@ int least_thread_level() {
 
 int init(int* argc, char*** argv) {
   const int least = least_thread_level();
+  come_to_world();
   int provided = MPI_THREAD_SINGLE;
   const int result =
       least == MPI_THREAD_SINGLE ? pmpi.Init(argc, argv) : pmpi.Init_thread(argc, argv, least, &provided);
@@ -104,6 +108,7 @@ int init(int* argc, char*** argv) {
 }
 
 int init_thread(int* argc, char*** argv, int required, int* provided) {
+  come_to_world();
   const int result = pmpi.Init_thread(argc, argv, std::max(required, least_thread_level()), provided);
   if (result == MPI_SUCCESS) begin();
   return result;
@@ -120,12 +125,20 @@ int finalize() {
   return pmpi.Finalize();
 }
 
+MpiHost& host_of_job() {
+  return host_below;
+}
+
 void make_host_progress() {
   host_below.progress();
 }
 
 bool is_alive() {
   return is_begun && !is_ended;
+}
+
+void look_again_whether_open() {
+  update_open();
 }
 
 bool enable(bool is_enabled) {

@@ -162,14 +162,12 @@ std::vector<OptionSpec> learning_options() {
            "reads, or the name of one "
            "that `unisono machine measure` has left in the cache directory, or of a built-in one "
            "(docs/guide/models.md). Nothing: the one of this host, else a usual machine with the cores that "
-           "the "
-           "job has; none: no predictions.",
+           "the job has; none: no predictions.",
            &Options::machine),
       number("startup_test", "UNISONO_STARTUP_TEST", "integer", "learning",
              "Without learning, where a table decides that was not tuned for just this layout and size: test "
              "for at most so many seconds which algorithm is the fastest, once for each kind of calls, and "
-             "keep "
-             "that for the next job; 0: never.",
+             "keep that for the next job; 0: never.",
              0, 3600, &Options::startup_test),
       number(
           "startup_after", "UNISONO_STARTUP_AFTER", "integer", "learning",
@@ -188,8 +186,7 @@ std::vector<OptionSpec> decision_options() {
            "OPERATION may be all, which stands for each that has the algorithm. For example "
            "allreduce:ring(segment=64K),bcast:native. allreduce:agents leaves blocking calls to agents, "
            "where the job has them (docs/guide/agents.md). Of several for one operation the first that is "
-           "legal "
-           "serves. What is illegal or unknown is refused with a warning.",
+           "legal serves. What is illegal or unknown is refused with a warning.",
            &Options::algorithm),
       text(
           "table", "UNISONO_TABLE", "files", "decision",
@@ -198,8 +195,7 @@ std::vector<OptionSpec> decision_options() {
           &Options::table),
       text("site_table", "UNISONO_SITE_TABLE", "file", "decision",
            "The table of this machine, which holds where no other one speaks; auto: etc/unisono/table.json "
-           "where "
-           "Unisono is installed, if it is there; none, or empty: none.",
+           "where Unisono is installed, if it is there; none, or empty: none.",
            &Options::site_table),
       text("cache", "UNISONO_CACHE", "file", "decision",
            "Directory in which is kept what one job leaves for the next; auto: $XDG_CACHE_HOME/unisono, else "
@@ -226,15 +222,13 @@ std::vector<OptionSpec> options_of_the_process() {
       verification(),
       text("verify_inputs", "UNISONO_VERIFY_INPUTS", "file", "checks",
            "Beginning of the names of the files to which the inputs of a call go whose result was wrong, one "
-           "for each "
-           "rank; empty for none.",
+           "for each rank; empty for none.",
            &Options::verify_inputs),
       flag(
           "crashes", "UNISONO_CRASHES", "checks",
           "Where a signal such as SIGSEGV ends the program inside one of Unisono's algorithms, say in which, "
           "and leave it out of this program's later runs (docs/guide/verify.md; `unisono crashes` shows what "
-          "is "
-          "left out). 0: no signal is looked at, and nothing is left out.",
+          "is left out). 0: no signal is looked at, and nothing is left out.",
           &Options::watches_crashes),
       text("report", "UNISONO_REPORT", "file", "general",
            "Write a report (JSON) to this file at MPI_Finalize; - prints a summary to standard error. "
@@ -249,6 +243,9 @@ std::vector<OptionSpec> options_of_the_process() {
            "Write a trace of the program's messages to this file at MPI_Finalize, for `unisono match report` "
            "(docs/guide/matching.md).",
            &Options::record_messages),
+      flag("spawn", "UNISONO_SPAWN", "general",
+           "Run spawned processes (MPI_Comm_spawn) under Unisono, too (docs/guide/spawned.md).",
+           &Options::serves_spawned),
       choice("log", "UNISONO_LOG", "quiet|warning|info", "general", "What is said on standard error.",
              &Options::log),
       choice("wait", "UNISONO_WAIT", "auto|spin|pause|yield|futex|sleep", "shared memory",
@@ -326,8 +323,7 @@ std::vector<OptionSpec> options_of_nodes() {
           &Options::domains),
       number("cores", "UNISONO_CORES", "integer", "shared memory",
              "Cores that the ranks of a node may use; 0: from their affinity masks and the cgroup's quota, "
-             "shared "
-             "with other nodes of the same machine (containers) that have the same.",
+             "shared with other nodes of the same machine (containers) that have the same.",
              0, 1 << 20, &Options::cores),
       text("topology", "UNISONO_TOPOLOGY", "file", "decision",
            "The switches between the machines: a file as Slurm's topology.conf, which rank 0 reads, or a "

@@ -17,6 +17,7 @@
 #include "base/own_folder.h"
 #include "base/shown.h"
 #include "base/site_configuration.h"
+#include "base/spawned.h"
 
 namespace unisono {
 namespace {
@@ -104,7 +105,7 @@ ReadFile own_configuration(const std::string& path, std::vector<std::string>* wa
 // Variables that others than this list read (the command line, the shim): no reason for a warning.
 bool is_known_variable(std::string_view name) {
   for (std::string_view other : {"UNISONO_CONFIG", "UNISONO_HOME", "UNISONO_LIBRARY", "UNISONO_SITE_CONFIG",
-                                 agents_job_variable, agents_left_out_variable}) {
+                                 agents_job_variable, agents_left_out_variable, spawned_variable}) {
     if (name == other) return true;
   }
   for (const OptionSpec& spec : option_list()) {

@@ -17,7 +17,9 @@
 #include "base/files.h"
 #include "base/json_text.h"
 #include "base/shown.h"
+#include "base/spawned.h"
 #include "front/places.h"
+#include "front/spawned_reports.h"
 #include "launch/errors.h"
 #include "launch/linked_mpi.h"
 
@@ -56,15 +58,18 @@ std::string new_name() {
   return "unisono-report-" + std::string(digits) + ".json";
 }
 
+bool is_report(const std::string& text) {
+  const ReadJson found = json_from(text);
+  return found.problem.empty() && found.json.is_object() && found.json.contains("schema") &&
+         found.json["schema"] == schema;
+}
+
 // Another report, or an empty file, may be replaced.
 void require_report(const std::string& file) {
   const ReadFile read = read_file(file);
   if (!read.text) throw UsageError("--report " + file + ": it " + read.problem + "; name another file.");
   if (read.text->find_first_not_of(" \t\r\n") == std::string::npos) return;
-  const ReadJson found = json_from(*read.text);
-  const bool is_report = found.problem.empty() && found.json.is_object() && found.json.contains("schema") &&
-                         found.json["schema"] == schema;
-  if (!is_report) {
+  if (!is_report(*read.text)) {
     throw UsageError(file + " is there and no " + std::string(schema) +
                      ": it is not overwritten; name another file, or remove it");
   }
@@ -145,7 +150,11 @@ void Report::prepare() {
 }
 
 void Report::remove_old() const {
-  if (!is_wanted() || is_shown() || !is_there(wanted_)) return;
+  if (!is_wanted() || wanted_ == "-") return;
+  for (const SpawnedReport& spawned : reports_of_spawned(data_file())) {
+    if (is_report(read_file(spawned.file).text.value_or(""))) ::unlink(spawned.file.c_str());
+  }
+  if (is_page() || !is_there(wanted_)) return;
   if (::unlink(wanted_.c_str()) != 0)
     throw launch::Error("cannot replace the old report " + wanted_ + ": " + ::strerror(errno));
 }
@@ -186,9 +195,35 @@ void Report::show(const std::string& report) {
   if (status != 0 && is_page()) keep(named);
 }
 
+// Beside a page, as data: there may be many of them. As text the first few.
+void Report::show_spawned(const std::string& report) {
+  constexpr std::size_t most_shown = 4;
+  const std::vector<SpawnedReport> all = reports_of_spawned(report);
+  if (all.empty()) return;
+  std::size_t count = 0;
+  for (const SpawnedReport& spawned : all) {
+    if (!is_page()) {
+      if (++count > most_shown) break;
+      say("the report of spawned processes, " + spawned.name + ":");
+      show(spawned.file);
+    } else if (::link(spawned.file.c_str(), file_of_spawned(data_file(), spawned.name).c_str()) == 0) {
+      ++count;
+    }
+  }
+  if (is_page()) say("reports of spawned processes: " + file_of_spawned(data_file(), "*"));
+  if (!is_page() && all.size() > most_shown)
+    say("more reports of spawned processes: " + std::to_string(all.size() - most_shown) +
+        "; a file's name in the place of - keeps them all");
+}
+
+// Of a page that of its data.
+std::string Report::data_file() const {
+  return is_page() ? fs::path(wanted_).replace_extension(".json").string() : wanted_;
+}
+
 // The job may have taken hours: without its page there is still its report.
 void Report::keep(const std::string& report) const {
-  const std::string kept = fs::path(wanted_).replace_extension(".json").string();
+  const std::string kept = data_file();
   // Nothing that is there already is replaced.
   if (::link(report.c_str(), kept.c_str()) == 0)
     say("the report is in " + kept + ": `unisono report " + kept + " --html " + wanted_ + "` makes the page");
@@ -198,7 +233,11 @@ void Report::finish(const Outcome& outcome, const launch::Understood& understood
                     const std::string& without) {
   if (!is_wanted()) return;
   const std::string report = written();
-  if (!report.empty()) return is_shown() ? show(report) : void();
+  if (!report.empty()) {
+    if (!is_shown()) return;
+    show(report);
+    return show_spawned(report);
+  }
   say("no report was written, because " + why_none(outcome, understood, without, "--report") + ".");
 }
 

@@ -40,7 +40,9 @@ class Report {
   void make_folder();
   void keep(const std::string& report) const;
   std::string written() const;
+  std::string data_file() const;
   void show(const std::string& report);
+  void show_spawned(const std::string& report);
 
   std::string wanted_, called_, python_;
   std::string folder_;  // of ours, for what lies in between

@@ -238,6 +238,8 @@
   X(Intercomm_merge)              \
   X(Comm_create_from_group)       \
   X(Intercomm_create_from_groups) \
+  X(Comm_spawn)                   \
+  X(Comm_spawn_multiple)          \
   X(Win_test)                     \
   X(Comm_dup)                     \
   X(Pcontrol)                     \

@@ -16,6 +16,14 @@ Job::Job(host::Host& host, Options options, const std::vector<std::string>& warn
   if (!is_finished_) begin_job(*parts_);
 }
 
+Job::Job(host::Host& host, Options options, Job& beside)
+    : parts_(std::make_unique<JobParts>(host, std::move(options), std::vector<std::string>(),
+                                        beside.parts_.get())),
+      is_finished_(!parts_->world.is_open()) {
+  parts_->gate.set_open(!is_finished_);
+  if (!is_finished_) begin_job(*parts_);
+}
+
 Job::~Job() {
   finish();
 }

@@ -21,6 +21,8 @@ class Job {
  public:
   // Collective over the host's world. `options` as this process has read them, `warnings` of what was wrong.
   Job(host::Host& host, Options options, const std::vector<std::string>& warnings = {});
+  // Beside the program's job, over a communicator of several worlds (across.h).
+  Job(host::Host& host, Options options, Job& beside);
   ~Job();
   Job(const Job&) = delete;
   void finish();  // collective over the host's world; idempotent

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/spawned.h"
 #include "runtime/decisions/known_tables.h"
 #include "runtime/job_life.h"
 #include "runtime/job_parts.h"
@@ -27,14 +28,28 @@ void end_calls(JobParts& parts) {
   parts.persistent.end_all();
 }
 
+// Of all ranks. Collective over the world; empty where nothing was spawned.
+std::string hint_of_spawns(const World& world) {
+  const SpawnedProcesses own = spawned_processes();
+  std::uint64_t sums[] = {own.calls, own.processes};
+  if (world.host.agree(sums, 2, host::AgreeOp::sum, world.comm) != host::success || sums[0] == 0) return {};
+  const std::string spawned = "the program has spawned " + std::to_string(sums[1]) + " processes (" +
+                              std::to_string(sums[0]) + " calls)";
+  if (!world.options.serves_spawned) return spawned + ", which option spawn leaves without Unisono";
+  if (world.options.report == "-") return spawned + ", whose reports are their own";
+  return spawned + ", whose reports are " + file_of_spawned(world.options.report, "*");
+}
+
 // Where there are kept rules the job may have gone by them, whether it learns or not.
 void report(JobParts& parts) {
   const bool is_reported = !parts.world.options.report.empty();
+  if (parts.is_across) return;
   if ((!is_reported && !parts.learning.has_known_rules()) || parts.world.has_lost_peer) return;
   const double under_way_s = parts.started.under_way_s();
   const auto records = parts.records.lock();
   const RankRecords own =
       is_reported ? records->all({now_s() - parts.world.started_s, under_way_s}) : records->learned_alone();
+  const std::string hint_of_spawned = is_reported ? hint_of_spawns(parts.world) : std::string();
   const JobRecords of_all = gather_records(parts.world.host, parts.world.comm, own);
   if (parts.world.rank != 0) return;
   if (const std::string problem = of_all.problem(); !problem.empty()) parts.world.notices().warn(problem);
@@ -50,6 +65,7 @@ void report(JobParts& parts) {
         "calls that do not block were left to the MPI, since Unisono's messages could not go on while the "
         "program is elsewhere: ask for MPI_THREAD_MULTIPLE (MPI_Init_thread), or set UNISONO_PROGRESS=calls");
   }
+  if (!hint_of_spawned.empty()) hints.push_back(hint_of_spawned);
   if (!parts.messages.auto_text().empty()) hints.push_back(parts.messages.auto_text());
   write_job_report(parts.world, std::move(hints), parts.messages.totals(), of_all);
 }

@@ -5,8 +5,12 @@
 
 namespace unisono::runtime {
 
-JobParts::JobParts(host::Host& host, Options options, const std::vector<std::string>& warnings)
+JobParts::JobParts(host::Host& host, Options options, const std::vector<std::string>& warnings,
+                   JobParts* beside)
     : world(host, std::move(options), warnings),
+      progress(beside == nullptr ? nullptr : &beside->progress),
+      is_across(beside != nullptr),
+      records(is_across ? beside->records : own_records),
       regions(world),
       slices(world),
       set_up(world, progress, slices, quarantine),

@@ -17,14 +17,18 @@ namespace unisono::runtime {
 
 struct JobParts {
   // Collective over the host's world.
-  JobParts(host::Host& host, Options options, const std::vector<std::string>& warnings);
+  // `beside`: the program's job, where this one is beside it.
+  JobParts(host::Host& host, Options options, const std::vector<std::string>& warnings,
+           JobParts* beside = nullptr);
   JobParts(const JobParts&) = delete;
 
   World world;
   Gate gate;
   Progress progress;
   Quarantine quarantine;
-  Guarded<Records> records;
+  bool is_across;  // a job beside the program's
+  Guarded<Records> own_records;
+  Guarded<Records>& records;  // the program's job's
   QueuesLock queues;
   Regions regions;
   Slices slices;

@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -11,6 +12,9 @@
 
 #include "base/environment.h"
 #include "base/options.h"
+#include "base/spawned.h"
+#include "patterns/layout.h"
+#include "runtime/across.h"
 #include "runtime/call/pickup.h"
 #include "runtime/calls/operation_time.h"
 #include "runtime/communicators/freeing.h"
@@ -29,25 +33,58 @@ namespace {
 // The process's job. Leaked where the program ends without MPI_Finalize: there is nobody left to talk to
 // then.
 Job* job = nullptr;
+// Jobs beside it, over communicators of several worlds. Most programs have none.
+AcrossJobs& across() {
+  static AcrossJobs* all = new AcrossJobs;  // never destroyed, as the adapter is not
+  return *all;
+}
+std::atomic<bool> is_across_used{false};
+
+Job* job_across(host::Comm comm) {
+  return is_across_used.load(std::memory_order_relaxed) && !across().is_empty() ? across().find(comm)
+                                                                                : nullptr;
+}
+
+// The job that serves the communicator, as long as there is one at all.
+Job& job_of(host::Comm comm) {
+  Job* found = job_across(comm);
+  return found != nullptr ? *found : *job;
+}
+
+struct SpawnCounts {
+  std::atomic<std::uint64_t> calls{0}, processes{0};
+};
+SpawnCounts spawned;
 
 // Work on a communicator that may wait for other ranks.
 template <class Work>
 void unless_peers_are_lost(host::Comm comm, Work work) {
   if (job == nullptr) return;
+  Job& of_comm = job_of(comm);
   try {
-    work();
+    work(of_comm.parts());
   } catch (const PeerLost& lost) {
-    job->parts().communicators.end_with_lost_peer(comm, lost);
+    of_comm.parts().communicators.end_with_lost_peer(comm, lost);
   }
+}
+
+// What processes that were spawned do otherwise than those that have spawned them, by the same settings.
+void adapt_to_spawned(const std::string& name, int ranks, Options* options) {
+  options->report = file_of_spawned(options->report, name);
+  // Agents that are processes are the first job's.
+  if (options->agents == "1") options->agents = "0";
+  const auto pretended = patterns::Layout::parse(options->nodes);
+  if (!pretended || pretended->size() != ranks) options->nodes.clear();
 }
 
 }  // namespace
 
-void start(host::Host& host) {
+void start(host::Host& host, const std::string& spawned_as) {
   if (job != nullptr) return;
   const StartWatch watch(host.comm_rank(host.world()), host.comm_size(host.world()));
   std::vector<std::string> warnings;
   Options options = read_options(Environment::of_process(), &warnings);
+  if (!spawned_as.empty()) adapt_to_spawned(spawned_as, host.comm_size(host.world()), &options);
   job = new Job(host, std::move(options), warnings);
   if (job->has_stepped_aside()) {
     delete std::exchange(job, nullptr);
@@ -62,20 +99,49 @@ Messages* messages() {
 
 int end_with_lost_peer(host::Comm comm, int rank, int process_id) {
   if (job == nullptr) return host::success;
-  return job->parts().communicators.end_with_lost_peer(comm, {.rank = rank, .process_id = process_id},
-                                                       "a call with messages");
+  return job_of(comm).parts().communicators.end_with_lost_peer(comm, {.rank = rank, .process_id = process_id},
+                                                               "a call with messages");
 }
 
 bool is_running() {
   return job != nullptr;
 }
 
+bool serves_spawned() {
+  if (job != nullptr) return job->parts().world.options.serves_spawned;
+  std::vector<std::string> warnings;  // said elsewhere
+  return read_options(Environment::of_process(), &warnings).serves_spawned;
+}
+
+void has_spawned(int processes) {
+  ++spawned.calls;
+  spawned.processes += static_cast<std::uint64_t>(processes);
+}
+
+SpawnedProcesses spawned_processes() {
+  return {.calls = spawned.calls, .processes = spawned.processes};
+}
+
+void serve_across(std::unique_ptr<host::Host> host) {
+  if (job == nullptr) return;
+  is_across_used = true;
+  across().add(std::move(host), *job);
+}
+
+bool has_across() {
+  return is_across_used.load(std::memory_order_relaxed) && !across().is_empty();
+}
+
+void inherit_across(host::Comm of, host::Comm made) {
+  across().inherit(of, made);
+}
+
 Outcome collective(const Call& call, int* error) {
-  return job == nullptr ? Outcome::native : job->parts().blocking.run(call, error);
+  return job == nullptr ? Outcome::native : job_of(call.comm).parts().blocking.run(call, error);
 }
 
 Outcome collective_staged(const Call& call, int* error) {
-  return job == nullptr ? Outcome::native : job->parts().blocking.run_staged(call, error);
+  return job == nullptr ? Outcome::native : job_of(call.comm).parts().blocking.run_staged(call, error);
 }
 
 void take_part(const Call& call) {
@@ -87,7 +153,7 @@ void take_part(const Call& call) {
 }
 
 bool leaves_to_host(Operation operation, host::Comm comm, const Reduced* reduced) {
-  return job == nullptr || job->parts().blocking.leaves_to_host(operation, comm, reduced);
+  return job == nullptr || job_of(comm).parts().blocking.leaves_to_host(operation, comm, reduced);
 }
 
 void left_to_host(Operation operation, NativeReason reason) {
@@ -99,7 +165,10 @@ std::shared_ptr<HostStarts> starts_of_host(Operation operation, NativeReason rea
 }
 
 Outcome start_collective(const Call& call, const Completion& completion, HostPart** host) {
-  return job == nullptr ? Outcome::native : job->parts().started.start(call, completion, host);
+  if (job == nullptr) return Outcome::native;
+  if (job_across(call.comm) != nullptr)
+    return job->parts().gate.leave(call.operation, NativeReason::outside_world);
+  return job->parts().started.start(call, completion, host);
 }
 
 void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error), void* context) {
@@ -108,12 +177,17 @@ void host_has_started(HostPart* host, bool (*is_over)(void* context, int* error)
 
 Prepared prepare_collective(const Call& call) {
   Prepared prepared;
-  unless_peers_are_lost(call.comm, [&] { prepared = job->parts().persistent.prepare(call); });
+  if (job != nullptr && job_across(call.comm) != nullptr) {
+    prepared.host_starts = starts_of_host(call.operation, NativeReason::outside_world);
+    return prepared;
+  }
+  unless_peers_are_lost(call.comm, [&](JobParts& parts) { prepared = parts.persistent.prepare(call); });
   return prepared;
 }
 
 void refuse_persistent(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->parts().persistent.refuse(comm); });
+  if (job_across(comm) != nullptr) return;
+  unless_peers_are_lost(comm, [&](JobParts& parts) { parts.persistent.refuse(comm); });
 }
 
 Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completion& completion,
@@ -123,11 +197,13 @@ Outcome start_prepared(const std::shared_ptr<PreparedCall>& call, const Completi
 
 void begin_freeing(host::Comm comm, std::uintptr_t marks) {
   freeing_of(comm).marks = marks;
-  unless_peers_are_lost(comm, [&] { job->parts().communicators.begin_freeing(comm); });
+  unless_peers_are_lost(comm, [&](JobParts& parts) { parts.communicators.begin_freeing(comm); });
+  if (job_across(comm) != nullptr) across().begin_freeing(comm);
 }
 
 void end_freeing(host::Comm comm, bool is_freed) {
-  unless_peers_are_lost(comm, [&] { job->parts().communicators.end_freeing(comm, is_freed); });
+  unless_peers_are_lost(comm, [&](JobParts& parts) { parts.communicators.end_freeing(comm, is_freed); });
+  if (job_across(comm) != nullptr) across().end_freeing(comm, is_freed);
   forget_freeing(comm);
 }
 
@@ -154,11 +230,11 @@ void native_finished(const Call&, double seconds) {
 }
 
 int compare(const Call& call, int host_error) {
-  return job == nullptr ? host_error : job->parts().blocking.compare(call, host_error);
+  return job == nullptr ? host_error : job_of(call.comm).parts().blocking.compare(call, host_error);
 }
 
 void hints_changed(host::Comm comm) {
-  unless_peers_are_lost(comm, [&] { job->parts().communicators.forget(comm); });
+  unless_peers_are_lost(comm, [&](JobParts& parts) { parts.communicators.forget(comm); });
 }
 
 void begin_region(const char* name) {
@@ -180,7 +256,7 @@ bool set_algorithm(const char* text) {
 std::string decision(const char* operation, std::int64_t bytes, std::optional<host::Comm> comm) {
   const auto known = operation_from_name(operation);
   if (job == nullptr || !known) return {};
-  const auto choice = job->decision(*known, bytes, comm);
+  const auto choice = (comm ? job_of(*comm) : *job).decision(*known, bytes, comm);
   return choice ? choice->text() : std::string();
 }
 
@@ -206,8 +282,9 @@ double operation_time(host::Comm comm, const char* what, std::int64_t bytes, int
                                      .buffers = buffers,
                                      .repetitions = repetitions};
   double seconds = -1;
-  unless_peers_are_lost(
-      comm, [&] { seconds = operation_time(job->parts().communicators, comm, measurement, policy); });
+  unless_peers_are_lost(comm, [&](JobParts& parts) {
+    seconds = operation_time(parts.communicators, comm, measurement, policy);
+  });
   return seconds;
 }
 
@@ -268,6 +345,7 @@ void meet_at_end() {
 
 void finish() {
   // The host calls collectives of its own while it shuts down: they must not find a job.
+  if (has_across()) across().clear();
   std::unique_ptr<Job> ending(std::exchange(job, nullptr));
   try {
     if (ending != nullptr) ending->finish();

@@ -20,8 +20,21 @@ namespace unisono::runtime {
 bool are_agents_threads();
 
 // After the host's MPI_Init has succeeded, on every process, once. Collective over the world. Never fails:
-// what cannot be set up makes later calls native, with a reason.
-void start(host::Host& host);
+// what cannot be set up makes later calls native, with a reason. `spawned_as`: the name by which the world
+// was spawned (base/spawned.h), if it was.
+void start(host::Host& host, const std::string& spawned_as = {});
+
+// Are the processes that the program spawns to run under Unisono?
+bool serves_spawned();
+// Of the root of a spawn: so many processes were started, for the report.
+void has_spawned(int processes);
+// The processes of `host`'s world, a communicator over several worlds, have all agreed to be served
+// (across.h). Collective over it, between start() and finish().
+void serve_across(std::unique_ptr<host::Host> host);
+// Are there such communicators?
+bool has_across();
+// `made` was made of `of`, by a call collective over it.
+void inherit_across(host::Comm of, host::Comm made);
 
 // True between start() and finish(); wrappers pass straight through otherwise.
 bool is_running();

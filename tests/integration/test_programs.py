@@ -301,7 +301,7 @@ def test_more_than_an_int_counts_gathered(request: pytest.FixtureRequest, runner
 @pytest.mark.in_turns(3, 1)
 @pytest.mark.parametrize("is_child_under_unisono", [False, True], ids=["child-alone", "child-with"])
 def test_spawned_processes(mpi: Mpi, runner: Runner, is_child_under_unisono: bool):
-    """A communicator with processes of two MPI_COMM_WORLDs is left to the MPI, which the others may have alone."""
+    """By option spawn a communicator of two worlds is left to the MPI, which the others may have alone."""
     if mpi.name == "mpich4":
         pytest.skip("Debian's MPICH 4.0.2 cannot spawn")
     program = compile_program(mpi, "spawn.c")
@@ -309,7 +309,7 @@ def test_spawned_processes(mpi: Mpi, runner: Runner, is_child_under_unisono: boo
     child = [SHIM, program] if is_child_under_unisono else [program]
     # Set for the parents alone: the children are a program of their own, whose report would replace this one.
     command = [SHIM, "env", f"UNISONO_REPORT={report}", program, *child]
-    result = runner.run(mpi, 2, command, {"I_MPI_SPAWN": "on"}).check()
+    result = runner.run(mpi, 2, command, {"I_MPI_SPAWN": "on", "UNISONO_SPAWN": "0"}).check()
     assert result.output == "OK\n", str(result)
     native = {entry["reason"] for entry in json.loads(report.read_text(encoding="utf-8"))["native"]}
     assert any("outside this program's MPI_COMM_WORLD" in reason for reason in native), native

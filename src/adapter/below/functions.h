@@ -27,7 +27,8 @@ namespace unisono::adapter {
   X(Comm_get_name) X(Comm_set_errhandler) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_set_attr) \
   X(Comm_get_errhandler) X(Errhandler_free) X(Comm_get_attr) X(Comm_delete_attr) X(Comm_idup) X(Comm_set_info) X(Comm_dup_with_info) X(Comm_create) \
   X(Comm_create_group) X(Comm_split_type) X(Cart_create) X(Cart_sub) X(Graph_create) X(Dist_graph_create) \
-  X(Dist_graph_create_adjacent) X(Intercomm_create) X(Intercomm_merge) X(Info_get) X(Group_translate_ranks) X(Group_free) X(Isend) X(Irecv) X(Send) X(Recv_init) \
+  X(Dist_graph_create_adjacent) X(Intercomm_create) X(Intercomm_merge) X(Comm_spawn) X(Comm_spawn_multiple) \
+  X(Comm_get_parent) X(Comm_remote_group) X(Group_union) X(Info_get) X(Group_translate_ranks) X(Group_size) X(Group_free) X(Isend) X(Irecv) X(Send) X(Recv_init) \
   X(Probe) X(Iprobe) X(Mprobe) X(Improbe) X(Buffer_attach) X(Buffer_detach) X(Comm_dup) X(Status_set_elements_x) \
   X(Start) X(Startall) X(Sendrecv) X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Test) X(Testall) X(Testany) X(Testsome) \
   X(Request_get_status) X(Request_free) X(Cancel) X(Grequest_start) X(Grequest_complete) X(Status_set_elements) \

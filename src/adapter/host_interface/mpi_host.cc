@@ -101,6 +101,20 @@ void MpiHost::begin() {
   try_types_on(self_comm_);
 }
 
+void MpiHost::begin_across(const MpiHost& first, MPI_Comm comm) {
+  across_ = comm;
+  library_name_ = first.library_name_;
+  is_thread_multiple_ = first.is_thread_multiple_;
+  largest_tag_of_mpi_ = first.largest_tag_of_mpi_;
+  if (pmpi.Comm_split(MPI_COMM_SELF, 0, 0, &self_comm_) == MPI_SUCCESS)
+    pmpi.Comm_set_errhandler(self_comm_, MPI_ERRORS_RETURN);
+}
+
+// The first one is never destroyed while there is an MPI.
+MpiHost::~MpiHost() {
+  if (is_across() && self_comm_ != MPI_COMM_NULL) pmpi.Comm_free(&self_comm_);
+}
+
 void MpiHost::end() {
   try_types_on(MPI_COMM_NULL);
   if (self_comm_ != MPI_COMM_NULL) pmpi.Comm_free(&self_comm_);
@@ -170,6 +184,8 @@ int MpiHost::finish(int error, MPI_Request* request, MPI_Comm comm) const {
 }
 
 int MpiHost::comm_copy(host::Comm parent, host::Comm* created) {
+  // A duplicate would copy the program's attributes.
+  if (is_across()) return comm_split(parent, 0, comm_rank(parent), created);
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
   const int error = finish(pmpi.Comm_idup(native(parent), &comm, &request), &request);

@@ -14,6 +14,9 @@ class MpiHost final : public host::Host {
  public:
   // After the host's MPI_Init has succeeded.
   void begin();
+  // The same MPI once more, over the processes of a communicator of the program.
+  void begin_across(const MpiHost& first, MPI_Comm comm);
+  ~MpiHost() override;
   // Before the host's MPI_Finalize.
   void end();
 
@@ -24,7 +27,7 @@ class MpiHost final : public host::Host {
   bool is_fault_tolerant() const override;
   bool takes_device_memory() override;
 
-  host::Comm world() const override { return widen<host::Comm>(MPI_COMM_WORLD); }
+  host::Comm world() const override { return widen<host::Comm>(is_across() ? across_ : MPI_COMM_WORLD); }
   int comm_rank(host::Comm comm) override;
   int comm_size(host::Comm comm) override;
   bool is_intercommunicator(host::Comm comm) override;
@@ -78,6 +81,7 @@ class MpiHost final : public host::Host {
   int abort(host::Comm comm, int exit_code) override;
 
  private:
+  bool is_across() const { return across_ != MPI_COMM_NULL; }
   // Until the call that was started is complete.
   int finish(int error, MPI_Request* request, MPI_Comm comm = MPI_COMM_NULL) const;
   // The MPI's largest tag stays free: progress() looks for it, in vain.
@@ -90,6 +94,7 @@ class MpiHost final : public host::Host {
   int copy_by_message(const void* from, std::size_t from_count, MPI_Datatype from_type, void* to,
                       std::size_t to_count, MPI_Datatype to_type) UNISONO_EXCLUDES(self_mutex_);
 
+  MPI_Comm across_ = MPI_COMM_NULL;  // null: the host is over MPI_COMM_WORLD
   std::string library_name_;
   std::string family_name_ = family;
   bool is_thread_multiple_ = false;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "adapter/below/nesting.h"
+#include "adapter/below/parents.h"
 #include "adapter/below/private_comm.h"
 #include "adapter/messages/layer.h"
 #include "adapter/recording/all_events.h"
@@ -48,13 +49,6 @@ struct Run {
   std::string file;
 };
 Run* run = nullptr;
-
-bool is_spawned() {
-  const auto get_parent =
-      reinterpret_cast<decltype(&PMPI_Comm_get_parent)>(dlsym(pmpi.library, "PMPI_Comm_get_parent"));
-  MPI_Comm parent = MPI_COMM_NULL;
-  return get_parent != nullptr && get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
-}
 
 // Null: it can be written.
 std::string why_not_written(const std::string& file) {

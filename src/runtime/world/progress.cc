@@ -33,6 +33,7 @@ void Progress::leave_to_program() {
 }
 
 bool Progress::make() {
+  if (whole_ != nullptr) return whole_->make();
   if (under_way() == 0 || this_thread.is_making_progress) return false;
   const MakingProgress guard;
   if (thread_ != nullptr) thread_->program_came_by();

@@ -24,7 +24,8 @@ class Progress {
     virtual bool advance_aside() = 0;
   };
 
-  Progress() = default;
+  // `whole`: what is let go on as well whenever this is, where nothing is ever under way here.
+  explicit Progress(Progress* whole = nullptr) : whole_(whole) {}
   Progress(const Progress&) = delete;
   // Before anything is under way, or where no other thread makes progress.
   void join(Source& source) { sources_.push_back(&source); }
@@ -53,6 +54,7 @@ class Progress {
  private:
   bool make_aside();
 
+  Progress* whole_;
   std::vector<Source*> sources_;
   const Source* only_ = nullptr;  // the thread's; null: all are
   bool has_thread_ = false;

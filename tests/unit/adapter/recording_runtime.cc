@@ -2,6 +2,7 @@
 #include "recording_runtime.h"
 
 #include "runtime/host_freeing.h"
+#include "runtime/job_life.h"
 #include "runtime/profile_exchange.h"
 
 Recording recording;
@@ -29,10 +30,27 @@ void Recording::reset() {
 
 namespace unisono::runtime {
 
-void start(host::Host& host) {
+void start(host::Host& host, const std::string& /*spawned_as*/) {
   ++recording.starts;
   recording.host = &host;
 }
+
+bool serves_spawned() {
+  return false;
+}
+
+void has_spawned(int /*processes*/) {}
+SpawnedProcesses spawned_processes() {
+  return {};
+}
+
+void serve_across(std::unique_ptr<host::Host> /*host*/) {}
+
+bool has_across() {
+  return false;
+}
+
+void inherit_across(host::Comm /*of*/, host::Comm /*made*/) {}
 
 bool is_running() {
   return recording.starts > recording.finishes;

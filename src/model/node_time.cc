@@ -30,17 +30,37 @@ double VirtualRun::fetch_time(int index, int from, std::int64_t bytes) const {
   return near_us + lines * std::max(0.0, far->line_us - shared.line_us) + fetched;
 }
 
+namespace {
+
+// What a machine says of a border, or of the nearest kind that it names. Where two kinds are one it names the
+// outer one. In others of an outer kind than it names, ranks are in others of those inside too. Of a level
+// inside others no outer kind is meant: that one is theirs.
+const Distance* distance_across(patterns::DomainKind kind, bool is_outermost,
+                                const std::vector<Distance>& known) {
+  const auto order = [kind](const Distance& distance) {
+    const int steps = static_cast<int>(distance.across) - static_cast<int>(kind);
+    return steps > 0 ? static_cast<int>(patterns::DomainKind::cache) + steps : -steps;
+  };
+  const Distance* best = nullptr;
+  for (const Distance& distance : known) {
+    if (distance.across < kind && !is_outermost) continue;
+    if (best == nullptr || order(distance) < order(*best)) best = &distance;
+  }
+  return best;
+}
+
+}  // namespace
+
 VirtualRun::Far VirtualRun::distance(int index, int other) const {
   if (layout_->domains == nullptr || machine_.shared.distances.empty()) return {};
   const auto at = static_cast<std::size_t>(index);
   const auto& locals = crew_.indices_of[static_cast<std::size_t>(crew_.node_of[at])];
   const int own = crew_.ranks[at];
   const int from = crew_.ranks[static_cast<std::size_t>(locals[static_cast<std::size_t>(other)])];
-  for (const patterns::DomainLevel& level : layout_->domains->levels) {
+  for (int i = 0; i < layout_->domains->depth(); ++i) {
+    const patterns::DomainLevel& level = layout_->domains->levels[static_cast<std::size_t>(i)];
     if (level.domain_of[own] == level.domain_of[from]) continue;
-    const auto known = std::ranges::find(machine_.shared.distances, level.kind, &Distance::across);
-    if (known == machine_.shared.distances.end()) return {};
-    return {&*known, level.domain_of[own]};
+    return {distance_across(level.kind, i == 0, machine_.shared.distances), i, level.domain_of[own]};
   }
   return {};
 }
@@ -80,9 +100,9 @@ double VirtualRun::moving_us(int index, const LiveStep& step, std::int64_t bytes
 double VirtualRun::arrived_us(int index, const LiveStep& step, std::int64_t bytes, double begins) {
   double arrived = begins;
   for (std::size_t operand = 0; operand < step.fetched_from.size(); ++operand) {
-    const auto [far, domain] = distance(index, step, operand);
+    const auto [far, level, domain] = distance(index, step, operand);
     if (far == nullptr || far->shared_us_per_byte <= 0) continue;
-    double& free_us = node_of(index).ways_us[{far->across, domain}];
+    double& free_us = node_of(index).ways_us[{level, domain}];
     free_us = std::max(free_us, begins) + far->shared_us_per_byte * static_cast<double>(bytes);
     arrived = std::max(arrived, free_us);
   }

@@ -128,7 +128,7 @@ class VirtualRun {
   struct NodeState {
     double card_out_us = 0, card_in_us = 0;  // free from then on
     double memory_us = 0;
-    std::map<std::pair<patterns::DomainKind, int>, double> ways_us;  // into a domain: free from then on
+    std::map<std::pair<int, int>, double> ways_us;  // into a domain of a level: free from then on
     std::vector<Channel> channels;
     std::vector<Fused> fused;
   };
@@ -215,7 +215,7 @@ class VirtualRun {
   // What lies between a rank and another local rank, or the writer of an operand; null: nothing that counts.
   struct Far {
     const Distance* distance = nullptr;
-    int domain = -1;  // the rank's own, of the outermost ones that they have not in common
+    int level = -1, domain = -1;  // the rank's own, of the outermost ones that they have not in common
   };
   Far distance(int index, int other) const;
   Far distance(int index, const LiveStep& step, std::size_t operand) const;

@@ -179,6 +179,14 @@ int depth_of(const std::vector<Node>& nodes) {
   return static_cast<int>(depth);
 }
 
+// The levels that are left have their kinds by their number: equal shapes are equal, however they are
+// written.
+std::shared_ptr<const Domains> with_usual_kinds(Domains domains) {
+  const std::vector<DomainKind> kinds = usual_kinds(domains.depth());
+  for (std::size_t i = 0; i < kinds.size(); ++i) domains.levels[i].kind = kinds[i];
+  return std::make_shared<const Domains>(std::move(domains));
+}
+
 // --- Writing ---
 
 std::string counted(int count, const char* noun) {
@@ -305,13 +313,14 @@ std::optional<Layout> Layout::parse(std::string_view text) {
   for (const std::size_t kind : nodes->kind_of) counts.push_back(static_cast<int>(leaves[kind].size()));
   Layout layout = from_labels(is_cyclic ? labels_by_turn(counts) : labels_by_block(counts));
   std::vector<DomainLabels> levels;
-  for (const DomainKind kind : usual_kinds(depth)) levels.push_back({.kind = kind, .labels = {}});
+  levels.resize(static_cast<std::size_t>(depth));
   for (int rank = 0; rank < layout.size(); ++rank) {
     const std::size_t kind = nodes->kind_of[static_cast<std::size_t>(layout.node_of[rank])];
     const Leaf& leaf = nodes->kinds[kind][leaves[kind][layout.local_rank_of[rank]]];
     for (std::size_t i = 0; i < levels.size(); ++i) levels[i].labels.push_back(leaf.path[i]);
   }
   layout.divide(levels);
+  if (layout.domains != nullptr) layout.domains = with_usual_kinds(*layout.domains);
   return layout;
 }
 

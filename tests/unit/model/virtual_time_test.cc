@@ -293,8 +293,28 @@ TEST(VirtualTime, WhatComesFromAnotherDomainTakesLonger) {
   EXPECT_DOUBLE_EQ(far(), looks + 4 + 1 + 0.5 + 6 + 1) << "a flag, and 100 bytes";
   machine.shared.distances.front().shared_us_per_byte = 0.05;
   EXPECT_DOUBLE_EQ(far(), looks + 4 + 1 + 0.5 + 2 * 5) << "100 bytes behind those of the other rank";
-  machine.shared.distances.front().across = patterns::DomainKind::cache;
-  EXPECT_DOUBLE_EQ(far(), 4 + 1 + 6) << "no cache lies between them";
+}
+
+// Two sockets may each be one NUMA domain behind one cache. A machine that was measured there knows sockets
+// alone, and a layout that was written down says nothing of kinds.
+TEST(VirtualTime, BordersThatAMachineDoesNotNameAreThoseThatItNames) {
+  using patterns::DomainKind;
+  Machine machine = messages_alone();
+  machine.shared.line_us = 2;
+  const auto along = [&](const char* layout) {
+    return predicted(Operation::reduce, "fused_domains", layout, 8, machine);
+  };
+  const double near = along("1x2x2"), nested = along("1x2x2x2");
+  for (const DomainKind across : {DomainKind::socket, DomainKind::numa, DomainKind::cache}) {
+    machine.shared.distances = {{.across = across, .line_us = 5, .us_per_byte = 0}};
+    EXPECT_DOUBLE_EQ(along("1x2x2"), near + 3) << name(across);
+  }
+  EXPECT_DOUBLE_EQ(along("1x2x2x2"), nested + 3 * 3) << "who is in another NUMA domain is in another cache";
+  machine.shared.distances.front().across = DomainKind::socket;
+  EXPECT_DOUBLE_EQ(along("1x2x2x2"), nested + 3) << "caches inside one are near";
+  machine.shared.distances.push_back({.across = DomainKind::cache, .line_us = 3, .us_per_byte = 0});
+  EXPECT_DOUBLE_EQ(along("1x2x2x2"), nested + 2 * 1 + 3)
+      << "the outermost ones are sockets rather than caches";
 }
 
 // Four ranks on two cores copy in turns.

@@ -57,7 +57,10 @@ TEST(Domains, LevelsThatDivideNothingAreLeftOut) {
                                                         {"4x(8)", "4x8"},
                                                         {"2x((2)+(2))", "2x2x2"},
                                                         {"3+5,3+5", "2x(3+5)"}}) {
-    EXPECT_EQ(parsed(written).text(), normal) << written;
+    const Layout layout = parsed(written), same = parsed(normal);
+    EXPECT_EQ(layout.text(), normal) << written;
+    ASSERT_EQ(layout.domains == nullptr, same.domains == nullptr) << written;
+    EXPECT_TRUE(layout.domains == nullptr || *layout.domains == *same.domains) << written << ": the kinds";
   }
   EXPECT_EQ(parsed("4x8x1").domains, nullptr);
   EXPECT_EQ(parsed("1x8").domains, nullptr);

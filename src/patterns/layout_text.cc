@@ -345,7 +345,7 @@ std::optional<Layout> parse_node(std::string_view text) {
 }
 
 std::string why_no_node(std::string_view text) {
-  const bool is_too_large = why_no_layout(text).starts_with("is too large");
+  const bool is_too_large = !Layout::parse(text) && why_no_layout(text).starts_with("is too large");
   return is_too_large ? why_no_layout(text)
                       : "is no division of a node: write 2x4 (2 domains with 4 ranks each), 2x4x8 or 3+5";
 }

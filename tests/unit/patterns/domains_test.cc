@@ -134,6 +134,12 @@ TEST(Domains, RefusesWhatIsNotALayout) {
   EXPECT_EQ(why_no_layout("4x(3+)").rfind("is no layout: write 4x8", 0), 0u);
 }
 
+TEST(Domains, SeveralNodesAreNoDivisionOfOne) {
+  EXPECT_FALSE(parse_node("2,2"));
+  EXPECT_TRUE(why_no_node("2,2").starts_with("is no division of a node")) << why_no_node("2,2");
+  EXPECT_TRUE(why_no_node("2000x2000").starts_with("is too large")) << why_no_node("2000x2000");
+}
+
 class RandomLayouts {
  public:
   explicit RandomLayouts(std::uint64_t seed) : random_(seed) {}

@@ -14,7 +14,8 @@ struct Group {
   int first;      // its rank 0, in the world
 };
 static struct Group groups[] = {
-    {"pair", 0, 0, MPI_COMM_NULL, 0},  // two ranks of the node that has most
+    {"pair", 0, 0, MPI_COMM_NULL,
+     0},  // two ranks of the node that has most, as near as any two with its first
     {"node", 0, 0, MPI_COMM_NULL, 0},  // all of that node
     // A rank of it and another one of the nearest that lie so far from it.
     {"cache", 0, 0, MPI_COMM_NULL, 0},
@@ -27,13 +28,25 @@ static struct Group groups[] = {
 typedef int Distance(int rank, int other);
 static Distance* distance;
 
-// Is this rank the first one of its node, or the lowest of those that lie so far from that one?
+// How far this rank is from the first one of the node that has most; -1: it is on another node, or that one.
+static int distance_from_first(int* first) {
+  const int is_first = layout.node == layout.busiest && layout.local == 0;
+  *first = is_first ? world_rank : world_size;
+  MPI_Allreduce(MPI_IN_PLACE, first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (layout.node != layout.busiest || is_first) return -1;
+  const int found = distance == NULL ? 0 : distance(*first, world_rank);
+  return found < 0 ? 0 : found;
+}
+
+// Is this rank that first one, or the lowest of those that lie so far from it? -1: of those that lie nearest.
 static int is_so_far(int wanted) {
-  int first = layout.node == layout.busiest && layout.local == 0 ? world_rank : world_size;
-  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  const int is_far =
-      layout.node == layout.busiest && distance != NULL && distance(first, world_rank) == wanted;
-  int lowest = is_far ? world_rank : world_size;
+  int first = 0;
+  const int own = distance_from_first(&first);
+  if (wanted < 0) {
+    wanted = own < 0 ? world_size : own;
+    MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  }
+  int lowest = own == wanted ? world_rank : world_size;
   MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   return world_rank == first || world_rank == lowest;
 }
@@ -47,7 +60,7 @@ static struct Group* find_group(const char* name) {
   find_layout();
   const int is_between = strncmp(name, "net", 3) == 0;
   int is_member = layout.node == layout.busiest, key = layout.local;
-  if (strcmp(name, "pair") == 0) is_member = is_member && layout.local < 2;
+  if (strcmp(name, "pair") == 0) is_member = is_so_far(-1);
   static const char* const far[] = {"cache", "numa", "socket"};
   for (int i = 0; i < 3; ++i)
     if (strcmp(name, far[i]) == 0) is_member = is_so_far(i + 1);

@@ -116,8 +116,6 @@ setup_softfloat() {
 }
 
 pip=$PWD/.venv/bin/python
-# Most of each is waiting for the network and the disk.
-others=()
 case $level in
   demo)
     install_packages requirements/apt.txt
@@ -129,18 +127,14 @@ case $level in
     [ "$level" = test ] || packages+=("requirements/apt-$level.txt")
     # Root has SimGrid as well, for one short test; without it that test is skipped.
     [ "$level" != test ] || [ "$(id -u)" != 0 ] || packages+=(requirements/apt-simulate.txt)
-    # Environments need no packages of the machine where Python has all that it makes them of.
-    if "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-      install_packages "${packages[@]}" &
-      others+=($!)
-    else
-      install_packages "${packages[@]}"
-    fi
+    install_packages "${packages[@]}"
     begin_python requirements/dev.txt
     mpis=(openmpi mpich impi)
     ;;
   *) die "unknown level: $level (demo, test, aarch64, conformance, simulate or packaging)" ;;
 esac
+# Most of each is waiting for the network and the disk.
+others=()
 for name in "${mpis[@]}"; do
   setup_mpi "$name" &
   others+=($!)

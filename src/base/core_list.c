@@ -15,16 +15,24 @@ static long read_number(const char* at, char** end) {
   return -1;
 }
 
-static int read_list(const char* list, cpu_set_t* set) {
+long unisono_read_core_list(const char* list, void* cores) {
+  cpu_set_t* const set = cores;
   CPU_ZERO(set);
+  long highest = -1;
   char* end = NULL;
   for (const char* at = list;; at = end + 1) {
     const long first = read_number(at, &end);
     const long last = *end == '-' ? read_number(end + 1, &end) : first;
-    if ((*end != ',' && *end != '\0') || first < 0 || last < first || last >= CPU_SETSIZE) return 0;
-    for (long core = first; core <= last; ++core) CPU_SET((int)core, set);
-    if (*end == '\0') return 1;
+    if ((*end != ',' && *end != '\0') || first < 0 || last < first) return -1;
+    for (long core = first; core <= last && core < CPU_SETSIZE; ++core) CPU_SET((int)core, set);
+    if (last > highest) highest = last;
+    if (*end == '\0') return highest;
   }
+}
+
+static int read_list(const char* list, cpu_set_t* set) {
+  const long highest = unisono_read_core_list(list, set);
+  return highest >= 0 && highest < CPU_SETSIZE;
 }
 
 int unisono_is_core_list(const char* list) {

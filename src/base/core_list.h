@@ -6,6 +6,10 @@
 extern "C" {
 #endif
 
+// Reads such a list into a cpu_set_t, which takes no core behind its last one. Returns the highest core that
+// is named; -1: it is no such list.
+long unisono_read_core_list(const char* list, void* cores);
+
 // Is it such a list, of cores that any system may have?
 int unisono_is_core_list(const char* list);
 

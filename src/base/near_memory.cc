@@ -13,32 +13,10 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/core_list.h"
 #include "base/pages.h"
 
 namespace unisono {
-namespace {
-
-// "0-7,16-23"; false where it is no such list.
-bool read_cores(const std::string& list, cpu_set_t* cores) {
-  CPU_ZERO(cores);
-  const char* at = list.c_str();
-  while (*at != 0) {
-    int first = 0, last = 0, length = 0;
-    if (std::sscanf(at, "%d%n", &first, &length) != 1 || first < 0) return false;
-    at += length;
-    last = first;
-    if (*at == '-') {
-      if (std::sscanf(++at, "%d%n", &last, &length) != 1 || last < first) return false;
-      at += length;
-    }
-    for (int core = first; core <= last && core < CPU_SETSIZE; ++core) CPU_SET(core, cores);
-    if (*at == ',') ++at;
-  }
-  return true;
-}
-
-}  // namespace
-
 int own_numa_domain(const std::string& nodes) {
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof usable, &usable) != 0) return -1;
@@ -52,7 +30,7 @@ int own_numa_domain(const std::string& nodes) {
     std::string list;
     std::ifstream file(nodes + "/" + entry->d_name + "/cpulist");
     cpu_set_t cores, both;
-    if (!std::getline(file, list) || !read_cores(list, &cores)) continue;
+    if (!std::getline(file, list) || unisono_read_core_list(list.c_str(), &cores) < 0) continue;
     CPU_AND(&both, &cores, &usable);
     if (CPU_EQUAL(&both, &usable)) own = number;
   }

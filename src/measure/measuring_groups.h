@@ -14,8 +14,8 @@ struct Group {
   int first;      // its rank 0, in the world
 };
 static struct Group groups[] = {
-    {"pair", 0, 0, MPI_COMM_NULL,
-     0},  // two ranks of the node that has most, as near as any two with its first
+    // Two ranks of the node that has most: its first one, and the nearest to that.
+    {"pair", 0, 0, MPI_COMM_NULL, 0},
     {"node", 0, 0, MPI_COMM_NULL, 0},  // all of that node
     // A rank of it and another one of the nearest that lie so far from it.
     {"cache", 0, 0, MPI_COMM_NULL, 0},

@@ -18,6 +18,10 @@ double VirtualRun::line_time(std::int64_t bytes, const Curve& copied) const {
   return static_cast<double>(std::max<std::size_t>(1, shm::lines_of(length))) * shared.line_us;
 }
 
+double VirtualRun::far_line_us(const Distance* far) const {
+  return far == nullptr ? 0.0 : std::max(0.0, far->line_us - machine_.shared.line_us);
+}
+
 double VirtualRun::fetch_time(int index, int from, std::int64_t bytes) const {
   const SharedMemory& shared = machine_.shared;
   const Distance* const far = distance(index, from).distance;
@@ -27,7 +31,7 @@ double VirtualRun::fetch_time(int index, int from, std::int64_t bytes) const {
   const bool is_flagged = shm::is_in_lines(length);
   const auto lines = static_cast<double>(is_flagged ? std::max<std::size_t>(1, shm::lines_of(length)) : 1);
   const double fetched = is_flagged ? 0 : far->us_per_byte * static_cast<double>(bytes);
-  return near_us + lines * std::max(0.0, far->line_us - shared.line_us) + fetched;
+  return near_us + lines * far_line_us(far) + fetched;
 }
 
 namespace {
@@ -72,7 +76,7 @@ double VirtualRun::flags_time(int index, const LiveStep& step) const {
   double us = 0;
   for (int other = is_one ? step.peer : 0; other < (is_one ? step.peer + 1 : locals_of(index)); ++other) {
     const Distance* const far = distance(index, other).distance;
-    us += shared.await_us + (far == nullptr ? 0.0 : std::max(0.0, far->line_us - shared.line_us));
+    us += shared.await_us + far_line_us(far);
   }
   return us;
 }
@@ -268,30 +272,36 @@ void VirtualRun::start_fused(int index, std::int32_t number, double us) {
   const double cost = shared.fused_us + (is_writing ? line_time(written, shared.put_us) : 0.0);
   const double done = take_core_alone(index, us, cost).ends;
 
-  NodeState& node = node_of(index);
   const std::int32_t operation = ranks_[static_cast<std::size_t>(index)].fused++;
-  if (options_.recorder != nullptr) {
-    record_work(index, number, cost);
-    const TimeRef seen = options_.recorder->finished(index, number);
-    options_.recorder->enter_fused(crew_.node_of[static_cast<std::size_t>(index)], operation, local_rank,
-                                   {seen.work, seen.after_us + machine_.shared.flag_us});
-  }
-  if (node.fused.size() <= static_cast<std::size_t>(operation)) {
-    node.fused.resize(static_cast<std::size_t>(operation) + 1);
-  }
-  push({.us = done + machine_.shared.flag_us,
-        .kind = EventKind::fused,
-        .index = index,
-        .piece = operation,
-        .step = local_rank});
+  if (options_.recorder != nullptr) record_work(index, number, cost);
+  Fused& fused = fused_of(index, operation);
+  write_fused(index, number, operation, local_rank, done);
   if (sources_of(step.kind, step.peer, local_rank, locals_of(index)) == 0)
     return push_finish(index, number, 0, done);
-  Fused& fused = node.fused[static_cast<std::size_t>(operation)];
   if (has_heard(fused, step, index)) {
     read_fused(index, number, operation, done);
   } else {
     fused.waiting.push_back({index, number});
   }
+}
+
+VirtualRun::Fused& VirtualRun::fused_of(int index, std::int32_t operation) {
+  std::vector<Fused>& all = node_of(index).fused;
+  const auto at = static_cast<std::size_t>(operation);
+  if (all.size() <= at) all.resize(at + 1);
+  return all[at];
+}
+
+// What a rank has written is seen by others, after a while: by its number of what is written in the
+// operation.
+void VirtualRun::write_fused(int index, std::int32_t number, std::int32_t operation, std::int32_t writing,
+                             double us) {
+  const double flag_us = machine_.shared.flag_us;
+  push({.us = us + flag_us, .kind = EventKind::fused, .index = index, .piece = operation, .step = writing});
+  if (options_.recorder == nullptr) return;
+  const TimeRef done = options_.recorder->finished(index, number);
+  options_.recorder->enter_fused(crew_.node_of[static_cast<std::size_t>(index)], operation, writing,
+                                 {done.work, done.after_us + flag_us});
 }
 
 void VirtualRun::enter_fused(int index, std::int32_t operation, std::int32_t local_rank) {

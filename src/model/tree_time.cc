@@ -10,15 +10,8 @@ using schedule::StepKind;
 // What a rank writes on the way down is numbered behind what all write on the way up.
 void VirtualRun::write_along(int index, std::int32_t number, std::int32_t operation, bool is_down,
                              double us) {
-  const int locals = locals_of(index);
   const std::int32_t local_rank = crew_.local_rank_of[static_cast<std::size_t>(index)];
-  const std::int32_t writing = local_rank + (is_down ? locals : 0);
-  const double flag_us = machine_.shared.flag_us;
-  push({.us = us + flag_us, .kind = EventKind::fused, .index = index, .piece = operation, .step = writing});
-  if (options_.recorder == nullptr) return;
-  const TimeRef done = options_.recorder->finished(index, number);
-  options_.recorder->enter_fused(crew_.node_of[static_cast<std::size_t>(index)], operation, writing,
-                                 {done.work, done.after_us + flag_us});
+  write_fused(index, number, operation, local_rank + (is_down ? locals_of(index) : 0), us);
 }
 
 void VirtualRun::start_along(int index, std::int32_t number, double us) {
@@ -26,15 +19,12 @@ void VirtualRun::start_along(int index, std::int32_t number, double us) {
   RankState& rank = ranks_[static_cast<std::size_t>(index)];
   const std::int32_t operation = rank.fused++;
   rank.is_coming_down = !goes_up(step.kind, step.tick);
-  NodeState& node = node_of(index);
-  if (node.fused.size() <= static_cast<std::size_t>(operation))
-    node.fused.resize(static_cast<std::size_t>(operation) + 1);
   if (options_.recorder != nullptr) record_work(index, number, machine_.shared.fused_us);
   wait_along(index, number, operation, take_core_alone(index, us, machine_.shared.fused_us).ends);
 }
 
 void VirtualRun::wait_along(int index, std::int32_t number, std::int32_t operation, double us) {
-  Fused& fused = node_of(index).fused[static_cast<std::size_t>(operation)];
+  Fused& fused = fused_of(index, operation);
   if (has_heard_along(fused, steps_[static_cast<std::size_t>(index)].at(number), index)) {
     go_along(index, number, operation, us);
   } else {

@@ -205,6 +205,8 @@ class VirtualRun {
   void record_flag(int index, std::int32_t number, std::int32_t channel, std::int64_t tick);
   void record_await(int index, std::int32_t number, std::int32_t piece);
   void start_fused(int index, std::int32_t number, double us);
+  Fused& fused_of(int index, std::int32_t operation);
+  void write_fused(int index, std::int32_t number, std::int32_t operation, std::int32_t writing, double us);
   void enter_fused(int index, std::int32_t operation, std::int32_t local_rank);
   // Is what the step waits for there?
   bool has_heard(const Fused& fused, const LiveStep& step, int index) const;
@@ -212,6 +214,7 @@ class VirtualRun {
   double line_time(std::int64_t bytes, const Curve& copied) const;
   // Of lines that another local rank has written.
   double fetch_time(int index, int from, std::int64_t bytes) const;
+  double far_line_us(const Distance* far) const;  // that a line takes longer; null: it is near
   // What lies between a rank and another local rank, or the writer of an operand; null: nothing that counts.
   struct Far {
     const Distance* distance = nullptr;

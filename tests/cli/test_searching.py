@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from test_tune import KIB, Machine, entry
+from test_tune import KIB, PLACE, Machine, entry
 from unisono.measuring import bench
 from unisono.measuring.candidates import Candidate, parse
 from unisono.tuning import results
@@ -52,8 +52,25 @@ def test_blocking_messages_are_looked_at():
     algorithms = [entry("bcast", "flat", "tree"), entry("bcast", "binomial", "tree", **CUT, blocking=0)]
     machine = Machine(lambda c, _: 5 if dict(c.parameters).get("blocking") else 10, own="flat")
     assert Tuner(algorithms).tune(machine, "bcast", 8, 1).winner() == "binomial(blocking=1)"
-    looks = [str(c) for c in matrix(algorithms[1], 8 * KIB)]
+    looks = [str(c) for c in matrix(algorithms[1], 8 * KIB, PLACE)]
     assert looks.count("binomial(blocking=1)") == 1 and len(set(looks)) == len(looks)
+
+
+def test_paces_of_fewer_sends_than_there_are():
+    """A14: a rank of 16 sends to 15 others, a leader of 4 nodes to 3."""
+    algorithms = [
+        entry("alltoall", "simple", "flat", pace=0),
+        entry("alltoall", "two_level_simple", "two levels", pace=0),
+    ]
+    machine = Machine(lambda c, _: 8 if dict(c.parameters).get("pace") == 4 else 10, own="simple")
+    assert Tuner(algorithms).tune(machine, "alltoall", 8, 1).winner() == "simple(pace=4)"
+    looks = {str(look) for look in machine.looks}
+    assert {"simple(pace=1)", "two_level_simple(pace=1)"} <= looks
+    assert not any(name in looks for name in ("simple(pace=16)", "two_level_simple(pace=4)"))
+    assert [str(c) for c in matrix(algorithms[1], 8, PLACE)] == [
+        "two_level_simple",
+        "two_level_simple(pace=1)",
+    ]
 
 
 def test_many_on_a_level_are_told_apart_in_turns():

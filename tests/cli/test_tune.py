@@ -240,7 +240,9 @@ def test_larger_segments_are_left_once_they_lose():
     assert outcome.winner() == "two_level_chain(overlap=131072,segment=131072)"
     overlapped = {dict(c.parameters)["segment"] for c in machine.looks if parameter(c, "overlap", 0) > 0}
     assert max(overlapped) == 512 * KIB, "the first one that lost, none beyond"
-    every = sum(1 for a in ALGORITHMS if a["operation"] == "bcast" for _ in search_space.matrix(a, size))
+    every = sum(
+        1 for a in ALGORITHMS if a["operation"] == "bcast" for _ in search_space.matrix(a, size, PLACE)
+    )
     assert outcome.looked < every / 2
 
 

@@ -29,6 +29,7 @@ print(json.dumps({"mpi": "Test MPI 1.0", "ranks": 4, "nodes": 1, "ranks_per_node
 print("what some launcher says", flush=True)
 answers = int(os.environ.get("ANSWERS", "1000000"))
 TIMES = {"flat": 3e-6, "ring": 2e-6, "chain": 1e-6}
+own = os.environ.get("OWN", "flat")
 for line in sys.stdin:
     verb, operation, size, seconds, listed = line.rstrip("\\n").split("\\t")
     names = [item.split(":", 1)[1] for item in listed.split(";") if item]
@@ -49,10 +50,16 @@ for line in sys.stdin:
         print(json.dumps({"operation": operation, "looked": [{"name": n, "tried_s": t} for n, t in times.items()]}), flush=True)
     else:
         print(json.dumps({"operation": operation, "bytes": int(size), "ranks": 4, "batch": 1, "is_same": True, "native_s": [2.5e-6] * 5,
-            "unisono_s": [3e-6] * 5, "unisono": "flat",
+            "unisono_s": [TIMES[own]] * 5, "unisono": own,
             "candidates": [{"name": n, "tried_s": t, "samples_s": [0.9 * t, 1.1 * t, t, t, t]} for n, t in times.items()]}), flush=True)
 """
-LISTED = json.dumps([entry("bcast", name, name) for name in ("flat", "ring", "chain", "never")])
+LISTED = json.dumps(
+    [
+        entry(operation, name, name)
+        for operation in ("bcast", "gather", "scatter")
+        for name in ("flat", "ring", "chain", "never")
+    ]
+)
 
 
 @pytest.fixture
@@ -92,6 +99,23 @@ def test_a_table_is_written(launcher: list[str]):
         r"\d+% of the time of an exhaustive search, which would take about \d+ s \(an estimate", done.output
     )
     assert not list(Path().glob(".*progress")), "nothing is left behind"
+
+
+@pytest.mark.parametrize("options", [[], ["--search-all"]], ids=["judged", "all"])
+def test_what_is_not_worth_a_search(launcher: list[str], monkeypatch: pytest.MonkeyPatch, options: list[str]):
+    """Nothing is faster than the own choice in gather: so says the last line of scatter, which has rules all the same."""
+    monkeypatch.setenv("OWN", "chain")
+    done = CliRunner().invoke(
+        cli, ["tune", "--operation", "gather,scatter", "--size", "8,64", *options, *launcher]
+    )
+    assert done.exit_code == 0, done.output
+    reason = "scatter of 8 B, 64 B: in gather nothing was faster than chain, which is the own choice here too"
+    assert (reason in done.output) is not bool(options)
+    assert bool([look for look in asked("look") if look.startswith("scatter")]) is bool(options)
+    rules = json.loads(Path("unisono-table.json").read_text())["rules"]
+    assert [(rule["operation"], rule["algorithm"]) for rule in rules] == [
+        (operation, "chain") for operation in ("gather", "gather", "scatter", "scatter")
+    ]
 
 
 def test_a_table_says_what_made_it(launcher: list[str]):

@@ -55,6 +55,7 @@ _OF_TUNING = {
     "comms": "",
     "prove": "",
     "exhaustive": "",
+    "search_all": "",
     "restart": "",
     "page": ": see --plot",
 }
@@ -71,6 +72,7 @@ class Given:
     comms: list[str]
     prove: bool
     exhaustive: bool
+    search_all: bool
     machine: str | None
     page: Path | None
     restart: bool
@@ -93,7 +95,9 @@ class Given:
             return bench.command_line(self.launcher, {**settings, **more}, options, self.mpicc)
 
         job = {"launcher": self.launcher, "settings": settings}
-        return Asked(self.table, self.machine, job, words, is_proof=self.prove)
+        return Asked(
+            self.table, self.machine, job, words, is_proof=self.prove, is_judging=not self.search_all
+        )
 
 
 @click.command(
@@ -127,6 +131,11 @@ class Given:
 )
 @click.option(
     "--exhaustive", is_flag=True, help="Look at every setting of every algorithm, whatever time it takes."
+)
+@click.option(
+    "--search-all",
+    is_flag=True,
+    help="Search every operation, also where a kindred one's times say that it is not worth it.",
 )
 @click.option(
     "--machine",

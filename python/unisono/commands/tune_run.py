@@ -31,6 +31,7 @@ _MOST_FAILURES = 5
 _KINDS = {"node": "the ranks of each node", "leaders": "one rank of each node"}
 _PARTS = {
     "exhaustive": "--exhaustive",
+    "search_all": "--search-all",
     "machine": "the machine of the predictions",
     "launcher": "the launcher's words",
     "settings": "UNISONO_ variables",
@@ -53,6 +54,7 @@ class Asked:
     job: Mapping[str, object]
     words: Callable[[Sequence[str], Mapping[str, str]], list[str]]
     is_proof: bool = False
+    is_judging: bool = True  # by kindred operations
 
 
 class TuningRun:
@@ -72,7 +74,7 @@ class TuningRun:
         self.unfinished = Unfinished(asked.output)
         self.plan = plan
         self.budget = Budget(0)
-        self.tuner = Tuner(tool.algorithms(), is_exhaustive=exhaustive)
+        self.tuner = Tuner(tool.algorithms(), is_exhaustive=exhaustive, is_judging=asked.is_judging)
         self.known = known
         self.title = title
         self.outcomes: list[results.Outcome] = []
@@ -143,6 +145,7 @@ class TuningRun:
                 printing.echo(f"unisono: predictions go by {machine}, which was measured here", err=True)
         self.question = {
             "exhaustive": self.tuner.is_exhaustive,
+            "search_all": not self.tuner.is_judging,
             "machine": str(machine or catalogue.NONE),
             "comm": self.comm,
             "place": asdict(place),
@@ -212,6 +215,8 @@ class TuningRun:
         """Go on with what an interrupted run has left that asked the same."""
         of_plan = [o for o in self.unfinished.cells(self.question) if (o.operation, o.bytes) in self.plan]
         self.outcomes += of_plan
+        for outcome in of_plan:
+            self.tuner.kindred.note(outcome, {})
         if of_plan:
             printing.echo(
                 f"unisono: goes on after {cells_text(len(of_plan))} that an interrupted run has left",
@@ -285,6 +290,8 @@ class TuningRun:
                 "at none of them and the best in the mean.",
                 soft_wrap=True,
             )
+        for line in judged_lines(self.outcomes):
+            console.print(line, soft_wrap=True)
         for trouble in self.troubles:
             printing.echo(f"unisono: {trouble}", err=True)
         wrong = [o for o in self.outcomes if not o.cell.is_same]
@@ -294,6 +301,19 @@ class TuningRun:
                 err=True,
             )
         return not wrong
+
+
+def judged_lines(outcomes: Sequence[results.Outcome]) -> list[str]:
+    """What was not searched, or not looked at, because of another operation's times (A14): one line for each reason."""
+    sizes: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        if outcome.judged:
+            of = sizes.setdefault((outcome.operation, outcome.judged), [])
+            of.append(units.size_text(outcome.operation, outcome.bytes))
+    return [
+        f"{operation} of {', '.join(of)}: {judged} (--search-all looks all the same)"
+        for (operation, judged), of in sizes.items()
+    ]
 
 
 def machine_of(place: Place) -> Path | None:

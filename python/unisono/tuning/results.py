@@ -30,6 +30,7 @@ class Outcome:
     looking_s: float = 0.0  # of those, until the last candidates were measured in turn
     every: int = 0  # settings that may run there and differ: what an exhaustive search looks at
     is_cut_short: bool = False  # by its share of the time, before it was known which is the fastest
+    judged: str = ""  # why less was looked at than else: what another operation's measurements say
 
     @property
     def exhaustive_s(self) -> float:

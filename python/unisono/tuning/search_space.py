@@ -9,6 +9,9 @@ from typing import Any
 
 from unisono.common.units import KIB
 from unisono.measuring.candidates import Candidate
+from unisono.measuring.measurer import Place
+
+PACES = (1, 4, 16)  # sends under way at a time
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,13 @@ def has_own_window(candidate: Candidate, standards: Mapping[str, int], most_byte
     return min(settings["window"], pieces) != min(standards["window"], pieces)
 
 
-def matrix(algorithm: Mapping[str, Any], size: int) -> Iterator[Candidate]:
+def has_own_pace(algorithm: Mapping[str, Any], pace: int, place: Place) -> bool:
+    """Is another program run than where all sends are under way at once? That needs more of them."""
+    partners = (place.nodes if algorithm.get("levels", 1) > 1 else place.ranks) - 1
+    return pace < partners
+
+
+def matrix(algorithm: Mapping[str, Any], size: int, place: Place) -> Iterator[Candidate]:
     """All settings that an exhaustive search looks at."""
     known = {p["name"] for p in algorithm["parameters"]}
     settings = [Candidate(algorithm["name"])]
@@ -77,6 +86,9 @@ def matrix(algorithm: Mapping[str, Any], size: int) -> Iterator[Candidate]:
         ]
     if "rounds" in known:
         settings += [c.with_(rounds=r) for c in settings for r in (1, 2, 0)]
+    if "pace" in known:
+        paces = [p for p in PACES if has_own_pace(algorithm, p, place)]
+        settings += [c.with_(pace=p) for c in settings for p in paces]
     if "blocking" in known:
         settings += [c.with_(blocking=1) for c in settings if "segment" not in dict(c.parameters)]
     yield from settings

@@ -5,7 +5,8 @@ What is looked at shrinks in steps. First come Unisono's own choice and what has
 comes one algorithm of each group, and the rest of the best groups (S4), as far as they may run. Of the best
 of them the parameters follow, one after the other. Of what overlaps two levels it is the matrix {segment,
 overlap} by the filters of section 4.6. What is left is measured in turn with the MPI's own collective, and
-wins only where it is no slower."""
+wins only where it is no slower. Where a kindred operation says that nothing is to be found, or that
+an algorithm takes too long, there is no such search, or no such look (A14)."""
 
 from __future__ import annotations
 
@@ -16,9 +17,10 @@ from typing import Any
 
 from unisono.common.operations import ON_ONE_VECTOR, WITHOUT_SIZE
 from unisono.measuring.candidates import Candidate, parse
-from unisono.measuring.measurer import Measurer
+from unisono.measuring.measurer import Measurer, Place
+from unisono.tuning.kindred import NO_DEARER, POOR, Kindred
 from unisono.tuning.results import Outcome
-from unisono.tuning.search_space import Ranges, has_own_window, matrix, segments
+from unisono.tuning.search_space import PACES, Ranges, has_own_pace, has_own_window, matrix, segments
 
 BEST_GROUPS = 2
 REFINED = 2  # algorithms whose parameters are looked at
@@ -46,6 +48,8 @@ class Tuner:
     ranges: Ranges = field(default_factory=Ranges)
     failed: set[tuple[str, str]] = field(default_factory=set)
     before: dict[str, Candidate] = field(default_factory=dict)
+    is_judging: bool = True  # by kindred operations
+    kindred: Kindred = field(default_factory=Kindred)
 
     def tune(self, job: Measurer, operation: str, size: int, seconds: float) -> Outcome:
         """Look and compare within about `seconds`, more where a single call takes long."""
@@ -57,22 +61,25 @@ class Tuner:
             cell = job.compare(operation, size, names, seconds)
             count, took_s = len(cell.candidates), time.monotonic() - start
             return Outcome(operation, size, cell, count, took_s, every=count, is_cut_short=took_s >= seconds)
-        own = self._candidate(operation, size, job.choice(operation, size))
+        choice = job.choice(operation, size)
+        own = self._candidate(operation, size, choice)
+        judged = self._why_no_search(operation, size, choice)
         looking = _Looking(job, operation, size, seconds * _SHARE_OF_LOOKING, self.is_exhaustive)
         every = self._all(job, operation, size)
         if self.is_exhaustive:
             looking.at(every)
-        else:
-            self._look_in_steps(looking, own)
+        elif not judged:
+            judged = self._look_in_steps(looking, own)
         looking_s = time.monotonic() - start
         left_s = max(seconds - looking_s, seconds * 0.2, LEAST_DECIDING_S)
         cell = job.decide(operation, size, [str(c) for c in looking.finalists(own)], left_s)
         took_s = time.monotonic() - start
         is_cut_short = took_s - looking_s >= left_s
         outcome = Outcome(
-            operation, size, cell, len(looking.times), took_s, looking_s, len(every), is_cut_short
+            operation, size, cell, len(looking.times), took_s, looking_s, len(every), is_cut_short, judged
         )
         self._remember(operation, size, outcome.winner())
+        self.kindred.note(outcome, {c.algorithm: looking.times[c] for c in looking.best_of_each()})
         return outcome
 
     def _remember(self, operation: str, size: int, winner: str) -> None:
@@ -101,18 +108,30 @@ class Tuner:
         found: dict[Candidate, None] = {}
         for entry in self._of(operation):
             standards = {p["name"]: p["default"] for p in entry["parameters"]}
-            for candidate in matrix(entry, size) if entry["name"] in able else ():
+            for candidate in matrix(entry, size, job.place) if entry["name"] in able else ():
                 plain = candidate.without(standards)
                 if "window" not in dict(plain.parameters) or has_own_window(plain, standards, most):
                     found[plain] = None
         return [candidate for candidate in found if self._is_usable(operation, candidate)]
 
-    def _look_in_steps(self, looking: _Looking, own: Candidate | None) -> None:
+    def _why_no_search(self, operation: str, size: int, own: str) -> str:
+        if self.is_exhaustive or not self.is_judging:
+            return ""
+        return self.kindred.why_not_worth(operation, size, own)
+
+    def _poor(self, looking: _Looking) -> dict[str, float]:
+        if not self.is_judging or not looking.times:
+            return {}
+        return self.kindred.poor(looking.operation, looking.size, min(looking.times.values()))
+
+    def _look_in_steps(self, looking: _Looking, own: Candidate | None) -> str:
+        """What was left out because of a kindred operation, in words."""
         operation, size = looking.operation, looking.size
         before = self.before.get(operation)
         known = [own, before.without_cuts(size) if before else None]
         looking.at([c for c in known if c is not None and self._is_usable(operation, c)])
-        entries = self._promising(operation, size)
+        poor = self._poor(looking)
+        entries = [entry for entry in self._promising(operation, size) if entry["name"] not in poor]
         groups: dict[str, list[Candidate]] = {}
         for entry in entries:
             candidate = Candidate(entry["name"])
@@ -123,6 +142,7 @@ class Tuner:
         for candidate in looking.best_of_each()[:REFINED]:
             if looking.is_within_reach(candidate):
                 refine(looking, by_name[candidate.algorithm], candidate, self.ranges)
+        return left_out_text(operation, [name for name in poor if name in by_name])
 
     def _look_at_groups(self, looking: _Looking, groups: Mapping[str, Sequence[Candidate]]) -> None:
         # One of each group that may run here.
@@ -164,6 +184,10 @@ class _Looking:
         self._start = time.monotonic()
         self._is_exhaustive = is_exhaustive
         self.times: dict[Candidate, float] = {}
+
+    @property
+    def place(self) -> Place:
+        return self._job.place
 
     @property
     def total_bytes(self) -> int:
@@ -225,6 +249,12 @@ def _total_bytes(job: Measurer, operation: str, size: int) -> int:
     return size * (1 if operation in ON_ONE_VECTOR else job.place.ranks)
 
 
+def left_out_text(operation: str, poor: Sequence[str]) -> str:
+    if not poor:
+        return ""
+    return f"{', '.join(poor)} not looked at, since {NO_DEARER[operation]} by the same takes more than {POOR:.0f} times as long"
+
+
 def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, ranges: Ranges) -> None:
     """One parameter after the other, each with the best values found so far; without those that change nothing."""
     standards = {p["name"]: p["default"] for p in algorithm["parameters"]}
@@ -238,6 +268,7 @@ def refine(looking: _Looking, algorithm: Mapping[str, Any], best: Candidate, ran
         "window": [1, 2, 4],
         "rounds": [1, 2, 8, 0],
         "blocking": [0, 1],
+        "pace": [value for value in PACES if has_own_pace(algorithm, value, looking.place)],
         "bundle_up_to": [0, size],
         "of_nodes": [0, 1],
         "cell": [size],

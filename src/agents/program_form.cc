@@ -25,7 +25,7 @@ constexpr int private_places = 3;  // input, output, scratch
 constexpr int step_kinds = 4;      // send, recv, copy, reduce
 constexpr std::int64_t most_parts = std::int64_t{1} << 24;
 constexpr std::int64_t most_segment_bytes = std::int64_t{1} << 40;
-constexpr std::int64_t most_window = 64, most_rounds_under_way = 1 << 20;
+constexpr std::int64_t most_window = 64, most_rounds_under_way = 1 << 20, most_sends_under_way = 1 << 20;
 constexpr std::int64_t spare_vectors = 8;  // of scratch space, beside four for each rank
 
 static_assert(static_cast<int>(Place::scratch) == private_places - 1);
@@ -80,6 +80,7 @@ bool write_stage(WireWriter* writer, const Stage& stage) {
   writer->integer(stage.segment_bytes);
   writer->integer(stage.window);
   writer->integer(stage.rounds_under_way);
+  writer->integer(stage.sends_under_way);
   writer->flag(stage.is_blocking);
   writer->flag(stage.begins_apart);
   writer->list(rounds, [](WireWriter* to, const std::vector<Step>& steps) { to->list(steps, write_step); });
@@ -149,6 +150,7 @@ class Reader {
     stage.segment_bytes = from_.between(0, most_segment_bytes);
     stage.window = static_cast<int>(from_.between(1, most_window));
     stage.rounds_under_way = static_cast<int>(from_.between(0, most_rounds_under_way));
+    stage.sends_under_way = static_cast<int>(from_.between(0, most_sends_under_way));
     stage.is_blocking = from_.flag();
     stage.begins_apart = from_.flag();
     const auto rounds = std::make_shared<const Rounds>(from_.list<std::vector<Step>>(

@@ -108,6 +108,7 @@ void LiveSteps::find_waits(std::int32_t number) {
     guard_exposed(step, other, i);
   }
   if (is_message(step.kind) && stage.is_blocking) block(step, number);
+  if (step.kind == StepKind::send && stage.sends_under_way > 0) pace(step, number);
   if (asked_.is_exposed && is_await(step.kind)) {
     if (asked_.last_exposed_await >= first_) at(asked_.last_exposed_await).is_ending_exposure = false;
     step.is_ending_exposure = true;
@@ -138,6 +139,15 @@ void LiveSteps::block(LiveStep& step, std::int32_t number) {
 void LiveSteps::end_blocking_round() {
   follow(asked_.first_blocking, asked_.last_blocking);
   asked_.first_blocking = asked_.last_blocking = asked_.blocking_round = -1;
+}
+
+// Only so many sends are under way at a time.
+void LiveSteps::pace(LiveStep& step, std::int32_t number) {
+  asked_.last_sends.resize(static_cast<std::size_t>(stage_of(step).sends_under_way));
+  std::int32_t& place = asked_.last_sends[asked_.sends++ % asked_.last_sends.size()];
+  const bool is_room_left = asked_.sends <= asked_.last_sends.size();
+  if (!is_room_left && is_live(place)) wait_done(step, at(place), place);
+  place = number;
 }
 
 // The next piece of one waits for the last one's of the other.

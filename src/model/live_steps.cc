@@ -153,6 +153,7 @@ void LiveSteps::load_stage() {
     asked_.last_node = asked_.last_on_channel;
     asked_.last_exposed_await = -1;
     asked_.is_exposed = false;
+    asked_.sends = 0;
   }
   const bool is_whole = stage.shared != SharedMode::none || (stage.is_blocking && uses_[stage_].pieces > 1);
   do {

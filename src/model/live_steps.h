@@ -172,6 +172,7 @@ class LiveSteps {
   void wait_done(LiveStep& step, const LiveStep& other, std::int32_t number) const;
   void block(LiveStep& step, std::int32_t number);
   void end_blocking_round();
+  void pace(LiveStep& step, std::int32_t number);
   void follow(std::int32_t first, std::int32_t last);
   void link(std::int32_t number);
 
@@ -208,6 +209,8 @@ class LiveSteps {
   struct AskedStage {
     std::int32_t first = 0;
     std::int32_t first_blocking = -1, last_blocking = -1, blocking_round = -1;  // messages of a round
+    std::vector<std::int32_t> last_sends;  // where they are paced: as many as may be under way
+    std::size_t sends = 0;
     std::int32_t first_node = -1, last_node = -1;
     std::int32_t last_on_channel = -1;
     std::int32_t last_exposed_await = -1;

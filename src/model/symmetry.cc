@@ -57,7 +57,7 @@ std::vector<Step> steps_of(const Stage& stage, int round) {
 bool is_equal_shape(const Stage& a, const Stage& b) {
   const auto all = [](const Stage& s) {
     return std::tie(s.rounds, s.extent, s.extent_parts, s.segment_bytes, s.window, s.rounds_under_way,
-                    s.is_blocking, s.begins_apart, s.shared, s.ticks, s.buffers, s.lanes,
+                    s.sends_under_way, s.is_blocking, s.begins_apart, s.shared, s.ticks, s.buffers, s.lanes,
                     s.continues_channel);
   };
   return all(a) == all(b);

@@ -354,6 +354,7 @@ std::string stage_words(const Picture& picture, int stage) {
     }
     add(std::to_string(drawn.window) + " under way");
   }
+  if (drawn.sends_under_way > 0) add("at most " + counted(drawn.sends_under_way, "send") + " under way");
   if (drawn.is_blocking) add("one message at a time");
   if (drawn.begins_apart) add("begins when all before it is done");
   return text;

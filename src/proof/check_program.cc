@@ -143,8 +143,8 @@ struct Source {
   bool is(const schedule::Program& other, const std::vector<Written>& other_steps) const {
     const auto key = [](const schedule::Stage& stage) {
       return std::tie(stage.rounds, stage.extent, stage.extent_parts, stage.segment_bytes, stage.window,
-                      stage.rounds_under_way, stage.is_blocking, stage.begins_apart, stage.shared,
-                      stage.ticks, stage.buffers, stage.lanes, stage.continues_channel);
+                      stage.rounds_under_way, stage.sends_under_way, stage.is_blocking, stage.begins_apart,
+                      stage.shared, stage.ticks, stage.buffers, stage.lanes, stage.continues_channel);
     };
     const bool have_one_table = program.blocks == nullptr || other.blocks == nullptr
                                     ? program.blocks == other.blocks

@@ -148,6 +148,7 @@ class Compiler {
       flat.is_token = is_token(problem_.operation, data);
       flat.tag = message_key(stage, round, tag_count);
       flat.rounds_under_way = program_.stages[stage].rounds_under_way;
+      flat.sends_under_way = program_.stages[stage].sends_under_way;
       flat.is_blocking = program_.stages[stage].is_blocking;
     }
     flat.begins_apart = program_.stages[stage].begins_apart;

@@ -104,6 +104,7 @@ class Finder {
       touched_.visit(i, steps_[i], [this](int other, Wait how) { collected_.add(other, how); });
       order_messages(i);
       hold_back(i);
+      pace(i);
       block(i, &found);
       if (steps_[i].begins_apart) stand_apart();
       order_points(i);
@@ -166,6 +167,15 @@ class Finder {
     while (earlier != rounds_.rend() && earlier->round > step.round - step.rounds_under_way) ++earlier;
     if (earlier == rounds_.rend()) return;
     for (const int message : earlier->messages) wait_done(i, message);
+  }
+
+  // Only so many sends are under way at a time; a flood of them may slow the MPI down. A14, section 4.5.4.
+  void pace(int i) {
+    const FlatStep& step = steps_[i];
+    if (step.step.kind != StepKind::send || step.sends_under_way == 0) return;
+    sends_.push_back(i);
+    const auto under_way = static_cast<std::size_t>(step.sends_under_way);
+    if (sends_.size() > under_way) wait_done(i, sends_[sends_.size() - 1 - under_way]);
   }
 
   // One message after the other, and the first one's next piece after the last one's; round after round.
@@ -306,6 +316,7 @@ class Finder {
       if (steps_[first].has_channel) shared_messages_.clear();
     }
     rounds_.clear();
+    sends_.clear();
     is_exposed_ = false;
   }
   // All node steps, and blocking messages, of a piece come before those of the next.
@@ -346,6 +357,7 @@ class Finder {
   std::map<std::tuple<int, StepKind, int>, int> last_of_key_;
   std::vector<Point> open_, gates_;
   std::vector<Round> rounds_;  // of the stage, those with messages
+  std::vector<int> sends_;     // of the stage, where they are paced
   std::vector<int> output_writers_;
   std::vector<Exposing> exposing_;
   bool is_exposed_ = false;

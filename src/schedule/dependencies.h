@@ -16,6 +16,7 @@ struct FlatStep {
   std::int32_t round = 0;
   std::int32_t tag = 0;
   std::int32_t rounds_under_way = 0;  // of its stage
+  std::int32_t sends_under_way = 0;   // of its stage
   bool is_blocking = false;           // its stage
   bool begins_apart = false;          // its stage
   bool has_channel = false;           // its stage

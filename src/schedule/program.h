@@ -297,6 +297,7 @@ struct Stage {
   std::int64_t segment_bytes = 0;  // 0: one piece (unless a slot is smaller)
   int window = 2;                  // pieces of one step that may be under way at a time
   int rounds_under_way = 0;        // rounds whose messages may be under way at a time; 0: all
+  int sends_under_way = 0;         // sends that may be under way at a time, piece by piece; 0: all
   bool is_blocking = false;        // one message after the other, as with blocking calls, those of a round
                                    // piece by piece; not together with node steps
   bool begins_apart = false;       // nothing of it runs before all that is written before it is done

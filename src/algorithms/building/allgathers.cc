@@ -142,7 +142,8 @@ AllgatherFamily mesh(std::string name, std::string_view group, std::string sente
           .group = group,
           .sentence = std::move(sentence),
           .source = "S1",
-          .parameters = {},
+          .parameters =
+              dimensions == 1 ? std::vector<ParameterSpec>{pace_parameter()} : std::vector<ParameterSpec>(),
           .is_for_leaders = dimensions < 3,
           .add = [dimensions](Composition* to, const Problem& problem, const Parameters& parameters,
                               const Items& items) {

@@ -123,6 +123,7 @@ Stage message_stage(const Parameters& parameters, int rounds, std::function<void
   stage.segment_bytes = parameters.get_or("segment", 0);
   stage.window = static_cast<int>(parameters.get_or("window", stage.window));
   stage.rounds_under_way = static_cast<int>(parameters.get_or("rounds", 0));
+  stage.sends_under_way = static_cast<int>(parameters.get_or("pace", 0));
   stage.is_blocking = parameters.get_or("blocking", 0) != 0;
   return stage;
 }

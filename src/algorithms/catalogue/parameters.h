@@ -26,6 +26,10 @@ inline ParameterSpec rounds_parameter(std::int64_t standard = 8) {
 inline ParameterSpec blocking_parameter() {
   return {"blocking", "", 0, 1, 0, "1: one message at a time, as with blocking calls; 0: all that may be"};
 }
+// A14, section 4.5.4. Of algorithms in which a rank sends to many others at once.
+inline ParameterSpec pace_parameter() {
+  return {"pace", "", 0, 64, 0, "sends to other ranks that may be under way at a time; 0: all"};
+}
 inline ParameterSpec domains_parameter() {
   return {"domains", "", 0,
           1,         0,  "1: inside nodes along caches, NUMA domains and sockets, where they divide a node"};

@@ -86,7 +86,7 @@ std::vector<Descriptor> make() {
                                   .sentence = "All messages are posted at once, to the nearest ranks first.",
                                   .source = "A5, section 3.2; S1",
                                   .legality = {},
-                                  .parameters = {segment_parameter(), window_parameter()},
+                                  .parameters = {segment_parameter(), window_parameter(), pace_parameter()},
                                   .build = simple}};
   add_synchronized(&all, "pairwise",
                    "In each round a rank exchanges with one other; for a power of two ranks in closed pairs",

@@ -27,6 +27,7 @@ std::vector<Descriptor> make() {
     descriptor.parameters.push_back(segment_parameter(family.standard_segment));
     descriptor.parameters.push_back(window_parameter());
     descriptor.parameters.push_back(blocking_parameter());
+    if (family.shape == TreeShape::flat) descriptor.parameters.push_back(pace_parameter());
     all.push_back(std::move(descriptor));
   }
   return all;

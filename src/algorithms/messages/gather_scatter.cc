@@ -19,6 +19,7 @@ Descriptor along(const TreeFamily& family, Operation operation) {
   const bool is_gather = operation == Operation::gather;
   std::vector<ParameterSpec> parameters = family.parameters;
   parameters.insert(parameters.end(), {segment_parameter(), window_parameter(), blocking_parameter()});
+  if (!is_gather && family.shape == TreeShape::flat) parameters.push_back(pace_parameter());
   return {.name = family.name,
           .operation = operation,
           .group = family.shape == TreeShape::flat ? "flat" : "tree",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message for each edge: what MPIs do. C4.
 #include "algorithms/building/compose.h"
-#include "algorithms/catalogue/descriptor.h"
+#include "algorithms/catalogue/parameters.h"
 #include "algorithms/neighborhood/neighbor_tables.h"
 
 namespace unisono::algorithms {
@@ -12,7 +12,7 @@ using schedule::Problem;
 using schedule::Program;
 using schedule::Writer;
 
-Program linear(const Problem& problem, const Parameters&) {
+Program linear(const Problem& problem, const Parameters& parameters) {
   BlockNumbers numbers(problem);
   const patterns::Neighbors& own = numbers.own();
   const auto ins = static_cast<int>(own.in.size());
@@ -22,7 +22,7 @@ Program linear(const Problem& problem, const Parameters&) {
   Program program;
   program.blocks = numbers.take();
   const bool has_one_block = numbers.has_one_block();
-  program.stages.push_back(message_stage({}, 1, [=](int, Writer& writer) {
+  program.stages.push_back(message_stage(parameters, 1, [=](int, Writer& writer) {
     const EdgeBlocks blocks{
         .input = [=](int i) { return block(schedule::Place::input, has_one_block ? 0 : i); },
         .output = [=](int i) { return block(schedule::Place::output, sent + i); }};
@@ -41,7 +41,7 @@ std::vector<Descriptor> make() {
                    .sentence = "Every block is a message of its own, to the nearest ranks first.",
                    .source = "C4",
                    .legality = {},
-                   .parameters = {},
+                   .parameters = {pace_parameter()},
                    .build = linear});
   }
   return all;

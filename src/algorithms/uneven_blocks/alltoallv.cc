@@ -30,8 +30,8 @@ Stage copy_own(const Problem& problem) {
       [=](Writer& writer) { writer.copy(received_from(problem, problem.rank), sent_to(problem.rank)); });
 }
 
-Stage flat_messages(const Problem& problem, const Parameters&, const IsPeer& is_peer) {
-  return message_stage({}, 1, [=](int, Writer& writer) {
+Stage flat_messages(const Problem& problem, const Parameters& parameters, const IsPeer& is_peer) {
+  return message_stage(parameters, 1, [=](int, Writer& writer) {
     for (int distance = 1; distance < problem.size; ++distance) {
       const int to = patterns::at_distance(problem.rank, distance, problem.size).to;
       if (is_peer(to)) writer.send(sent_to(to), to);
@@ -120,7 +120,7 @@ std::vector<Descriptor> make() {
   for (const Operation operation : {Operation::alltoallv, Operation::alltoallw}) {
     const Descriptor flat =
         by_messages(operation, "flat", "flat", "All messages are posted at once, to the nearest ranks first.",
-                    {}, on_one_level(flat_messages));
+                    {pace_parameter()}, on_one_level(flat_messages));
     const Descriptor pairwise = by_messages(
         operation, "pairwise", "exchange",
         "In each round a rank exchanges with one other; for a power of two ranks in closed pairs.",

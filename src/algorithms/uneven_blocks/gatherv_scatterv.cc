@@ -29,9 +29,9 @@ using schedule::Writer;
 
 namespace {
 
-Program flat_scatter(const Problem& problem, const Parameters&) {
+Program flat_scatter(const Problem& problem, const Parameters& parameters) {
   const Runs runs(problem);
-  return one_stage(message_stage({}, 1, [=](int, Writer& writer) {
+  return one_stage(message_stage(parameters, 1, [=](int, Writer& writer) {
     if (problem.rank != problem.root) {
       writer.recv(runs.own(Place::output), problem.root);
       return;
@@ -304,6 +304,7 @@ std::vector<Descriptor> make() {
           [](const Problem& problem, const Parameters& parameters) {
             return TwoLevelBlocks(problem).scatter(parameters);
           })};
+  all[1].parameters = {pace_parameter()};
   for (const TreeFamily& family : tree_families()) {
     if (family.shape == TreeShape::flat) continue;
     all.push_back(along(family, Operation::gatherv));

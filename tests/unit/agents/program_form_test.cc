@@ -47,6 +47,7 @@ void expect_equal(const Program& a, const Program& b) {
     EXPECT_EQ(left.segment_bytes, right.segment_bytes);
     EXPECT_EQ(left.window, right.window);
     EXPECT_EQ(left.rounds_under_way, right.rounds_under_way);
+    EXPECT_EQ(left.sends_under_way, right.sends_under_way);
     EXPECT_EQ(left.is_blocking, right.is_blocking);
     EXPECT_EQ(left.begins_apart, right.begins_apart);
     const auto of_left = rounds_of(left), of_right = rounds_of(right);

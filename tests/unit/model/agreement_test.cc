@@ -3,6 +3,7 @@
 // other agree with the executor's own dependencies, and one node for all agrees with all nodes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -75,6 +76,33 @@ TEST(Agreement, RoundByRoundAsByTheExecutorsDependencies) {
   });
   EXPECT_GT(cases, 800 / case_turns().every);
   EXPECT_GE(equal, 0.9 * cases) << "of " << cases;
+}
+
+// A14: the same where sends are paced. There is an algorithm that it makes slower: the model knows of it.
+TEST(Agreement, PacedSendsByRoundAsByTheExecutorsDependencies) {
+  const Machine machine = everything_costs();
+  int slower = 0;
+  for_all_algorithms({"7", "4x2"}, {64, 100'000}, [&](const Case& c) {
+    if (std::ranges::find(c.algorithm.parameters, "pace", &algorithms::ParameterSpec::name) ==
+        c.algorithm.parameters.end())
+      return;
+    const Crew crew = everyone(c.problem.layout);
+    const double flood_us = run_in_virtual_time(c.problem, c.build(), c.size, machine, crew).us;
+    for (const int pace : {1, 2}) {
+      algorithms::Parameters chosen;
+      chosen.set("pace", pace);
+      const BuildProgram build = [&](const Problem& own) {
+        return c.algorithm.build(own, with_standards(c.algorithm, chosen));
+      };
+      const Outcome by_round = run_in_virtual_time(c.problem, build, c.size, machine, crew);
+      const Outcome exact =
+          run_in_virtual_time(c.problem, build, c.size, machine, crew, {.is_compiled = true});
+      ASSERT_EQ(by_round.problem, "") << c.text();
+      EXPECT_NEAR(by_round.us, exact.us, 0.02 * exact.us) << c.text() << ", pace " << pace;
+      slower += by_round.us > 1.02 * flood_us ? 1 : 0;
+    }
+  });
+  EXPECT_TRUE(slower > 0 || case_turns().every > 1);
 }
 
 // With all parts equally long; what is left is who of several comes first at the same time.

@@ -343,7 +343,7 @@ bool do_meet(const Step& one, const Step& other) {
 bool is_pace(const CheckedProgram& program, const CheckedStep& step, const CheckedStep& before) {
   const schedule::Stage& stage = program.stages[step.stage];
   const bool are_messages = schedule::is_message(step.step.kind) && schedule::is_message(before.step.kind);
-  const bool are_held_back = stage.is_blocking || stage.rounds_under_way > 0;
+  const bool are_held_back = stage.is_blocking || stage.rounds_under_way > 0 || stage.sends_under_way > 0;
   return before.is_token || (are_messages && are_held_back && !do_meet(step.step, before.step)) ||
          (stage.begins_apart && step.stage != before.stage);
 }

@@ -162,6 +162,27 @@ TEST(Compile, RoundsUnderWayHoldLaterMessagesBack) {
   EXPECT_EQ(compile(problem_of(Operation::alltoall), {.stages = {stage}})->predecessors.size(), 0u);
 }
 
+// A14: of four sends two are under way; receives wait for none of them.
+TEST(Compile, PacedSendsWaitForTheirElders) {
+  Stage stage = stage_of(2, [](int round, Writer& writer) {
+    writer.send(block(Place::input, 2 * round), 1);
+    writer.recv(block(Place::output, 2 * round), 1);
+    writer.send(block(Place::input, 2 * round + 1), 2);
+    writer.recv(block(Place::output, 2 * round + 1), 2);
+  });
+  stage.sends_under_way = 2;
+  const auto two = compile(problem_of(Operation::alltoall), {.stages = {stage}});
+  EXPECT_EQ(waits(*two, 2), Waits{});
+  EXPECT_EQ(waits(*two, 4), (Waits{{0, Wait::pieces}}));
+  EXPECT_EQ(waits(*two, 6), (Waits{{2, Wait::pieces}}));
+  for (const int receive : {1, 3, 5, 7}) EXPECT_EQ(waits(*two, receive), Waits{});
+  Stage second = stage;
+  const auto apart = compile(problem_of(Operation::alltoall), {.stages = {stage, second}});
+  EXPECT_EQ(waits(*apart, 8), Waits{}) << "each stage has sends of its own";
+  stage.sends_under_way = 0;
+  EXPECT_EQ(compile(problem_of(Operation::alltoall), {.stages = {stage}})->predecessors.size(), 0u);
+}
+
 TEST(Compile, AStageMayGoOnWithAChannel) {
   Stage first = stage_of(1, [](int, Writer& writer) {
     writer.await_space();

@@ -13,6 +13,7 @@
 #include "model/predict.h"
 #include "tool/answer.h"
 #include "tool/commands.h"
+#include "tool/layers_answer.h"
 #include "tool/layouts.h"
 #include "tool/machines.h"
 #include "tool/mixed_mode_answer.h"
@@ -31,6 +32,7 @@ using std::chrono::steady_clock;
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
 constexpr const char* mixed_model = "mixed";
+constexpr const char* layers_model = "layers";
 
 std::int64_t bytes_of(const std::string& text, const std::string& what) {
   const std::int64_t bytes = bytes_from_text(text);
@@ -90,8 +92,8 @@ model::PredictOptions chosen_options(const Arguments& arguments) {
   model::PredictOptions options;
   const std::string wanted = arguments.text("model", name(options.model));
   const auto known = model::message_model_from_name(wanted);
-  if (!known && wanted != mixed_model)
-    throw UsageError("--model " + wanted + ": there are hockney, logp, loggp, plogp, mixed");
+  if (!known && wanted != mixed_model && wanted != layers_model)
+    throw UsageError("--model " + wanted + ": there are hockney, logp, loggp, plogp, mixed, layers");
   options.model = known.value_or(options.model);
   // All algorithms of a large job would take long.
   constexpr std::int64_t steps_of_many = 5'000'000;
@@ -111,22 +113,24 @@ struct Request {
   schedule::Problem problem;
   std::vector<Asked> asked;  // empty: all that are worth a look
   bool is_mixed = false;     // by the equations of section 4.5
+  bool is_layered = false;   // as the sum of layers, section 4.3.3
 };
 
 std::vector<Candidate> candidates_of(const Request& request, std::int64_t bytes) {
   std::vector<Candidate> candidates;
   for (const Asked& one : request.asked) candidates.push_back(one.candidate);
   if (!candidates.empty()) return candidates;
-  return request.is_mixed ? mixed_mode_candidates(bytes)
-                          : model::candidates_for(request.problem.operation, bytes);
+  if (request.is_mixed) return mixed_mode_candidates(bytes);
+  return request.is_layered ? layered_candidates(request.problem.operation, bytes)
+                            : model::candidates_for(request.problem.operation, bytes);
 }
 
 ordered_json predictions_of(const Request& request, std::int64_t bytes,
                             const model::PredictOptions& options) {
-  const auto& [machine, problem, asked, is_mixed] = request;
+  const auto& [machine, problem, asked, is_mixed, is_layered] = request;
   const std::vector<Candidate> candidates = candidates_of(request, bytes);
   std::vector<ordered_json> predictions;
-  if (!is_mixed) {
+  if (!is_mixed && !is_layered) {
     for (const Prediction& one : model::rank(candidates, problem, bytes, machine, options))
       predictions.push_back(to_json(one, asked));
     return predictions;
@@ -135,7 +139,7 @@ ordered_json predictions_of(const Request& request, std::int64_t bytes,
   for (const Candidate& candidate : candidates) {
     const Prediction run = model::rank({candidate}, problem, bytes, machine, options).front();
     predictions.push_back(to_json(run, asked));
-    add_mixed_mode(run, problem, bytes, machine, options, &predictions.back());
+    (is_mixed ? add_mixed_mode : add_layers)(run, problem, bytes, machine, options, &predictions.back());
   }
   std::ranges::stable_sort(predictions, {}, [](const ordered_json& one) {
     return one["us"].is_null() ? HUGE_VAL : one["us"].get<double>();
@@ -154,6 +158,7 @@ int predict_algorithms(const std::vector<std::string>& words) {
   Request request;
   request.machine = chosen_machine(arguments.text("machine", model::default_machine().name));
   request.is_mixed = arguments.text("model", "") == mixed_model;
+  request.is_layered = arguments.text("model", "") == layers_model;
   schedule::Problem& problem = request.problem;
   problem.operation = operation;
   problem.layout = chosen_layout(arguments, 8, most_described_ranks);
@@ -174,6 +179,7 @@ int predict_algorithms(const std::vector<std::string>& words) {
   for (const std::string& text : arguments.all("algorithm"))
     request.asked.push_back({candidate_from(operation, text), text});
   if (request.is_mixed) check_mixed_mode(problem, candidates_of(request, 0));
+  if (request.is_layered) check_layers(problem, candidates_of(request, 0));
   const std::vector<std::string> sizes =
       arguments.has("bytes") ? arguments.all("bytes") : std::vector<std::string>{"0"};
   const std::chrono::milliseconds most(arguments.number("time-ms", 0, std::int64_t{1} << 40, 0));
@@ -191,7 +197,9 @@ int predict_algorithms(const std::vector<std::string>& words) {
                 {"nodes", problem.layout->nodes()},
                 {"machine", request.machine.name},
                 {"machine_filled", request.machine.filled},
-                {"model", request.is_mixed ? mixed_model : name(options.model)},
+                {"model", request.is_mixed     ? mixed_model
+                          : request.is_layered ? layers_model
+                                               : name(options.model)},
                 {"predictions", predictions_of(request, bytes, options)}});
   }
   return 0;

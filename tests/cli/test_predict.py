@@ -287,6 +287,45 @@ def test_mixed_mode_is_of_one_algorithm(
 
 
 @needs_build
+def test_layers_add_up(stage: Stage, built: dict[str, str]) -> None:
+    """Each layer by itself, as other questions have it; what the whole takes in virtual time is their sum."""
+    words = ["allreduce", "--layout", "4x4", "--size", "64K", "--model", "layers"]
+    [answer] = predictions(stage, built, *words)
+    assert answer["model"] == "layers" and len(answer["predictions"]) > 3
+    one = next(
+        one for one in answer["predictions"] if one["text"] == "two_level_recursive_doubling(overlap=0)"
+    )
+    parts = [(part["operation"], part["algorithm"], part["between_nodes"]) for part in one["layers"]]
+    assert parts == [
+        ("reduce", "shared", False),
+        ("allreduce", "recursive_doubling", True),
+        ("bcast", "shared", False),
+    ]
+    assert one["us"] == pytest.approx(sum(part["us"] for part in one["layers"]))
+    alone = ["allreduce", "--layout", "4x1", "--size", "64K", "--algorithms", "recursive_doubling"]
+    between = predictions(stage, built, *alone)[0]["predictions"][0]["us"]
+    assert one["layers"][1]["us"] == pytest.approx(between)
+    assert one["us"] == pytest.approx(one["virtual_us"], rel=0.1)
+    shown = stage.unisono("predict", *words, environment=built).stdout
+    assert "allreduce between nodes" in shown and "at most 4096 bytes" not in shown
+
+
+@needs_build
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["alltoall", "--layout", "4x4"], "has no two-level algorithm whose layers"),
+        (["bcast", "--layout", "4x1"], "of several nodes of several ranks"),
+        (["bcast", "--layout", "4x4", "--algorithms", "chain"], "of two-level algorithms alone"),
+        (["bcast", "--layout", "4x4", "--algorithms", "two_level_chain"], "two_level_chain(overlap=0)"),
+    ],
+)
+def test_what_has_no_layers(stage: Stage, built: dict[str, str], words: list[str], why: str) -> None:
+    refused = stage.unisono("predict", *words, "--model", "layers", environment=built)
+    assert refused.returncode == 2 and why in refused.stderr
+
+
+@needs_build
 def test_machine_file(stage: Stage, built: dict[str, str]) -> None:
     shown = stage.unisono("machine", "show", "typical", "--json", environment=built)
     machine = json.loads(shown.stdout)

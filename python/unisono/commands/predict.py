@@ -31,11 +31,11 @@ from unisono.common import files, json_text, printing, tool, units
 from unisono.common.errors import INTERRUPTED, UsageError
 from unisono.machine import catalogue, model_fit
 from unisono.measuring import candidates
-from unisono.reporting import mixed_mode, trees
+from unisono.reporting import layers, mixed_mode, trees
 from unisono.reporting.machines import filled_text
 
 _OF_TREES = ("serial", "fnomial")  # closed forms of reductions (N6)
-_MODELS = ("hockney", "logp", "loggp", "plogp", "mixed", *_OF_TREES)
+_MODELS = ("hockney", "logp", "loggp", "plogp", "mixed", "layers", *_OF_TREES)
 _SHOWN = 15  # rows, without --all
 _STANDARD_S = 10.0
 
@@ -102,7 +102,8 @@ class Asked:
     default="plogp",
     show_default=True,
     help="What messages cost by. mixed: of two_level_chain's broadcast the equations for messages and shared memory at once, "
-    "by segment and overlap, beside virtual time by plogp. serial, fnomial: the closed forms of reductions one rank after the other "
+    "by segment and overlap, beside virtual time by plogp. layers: two-level algorithms whose layers do not overlap, as the sum of each "
+    "layer's time. serial, fnomial: the closed forms of reductions one rank after the other "
     "and along trees, as the machine's serial reductions were measured.",
 )
 @click.option(
@@ -183,7 +184,10 @@ def _predict(asked: Asked, question: Sequence[str]) -> None:
         printing.print_json(answers)
     else:
         for answer in answers:
-            _print_mixed(answer) if answer["model"] == "mixed" else _print(answer, asked.as_all)
+            if answer["model"] in ("mixed", "layers"):
+                _print_mixed(answer)
+            else:
+                _print(answer, asked.as_all)
     if is_interrupted:
         printing.echo(
             f"unisono: interrupted after {len(answers)} of {len(byte_counts)} sizes; --time shortens it",
@@ -329,14 +333,19 @@ def _title(answer: dict[str, Any]) -> str:
 
 
 def _print_mixed(answer: dict[str, Any]) -> None:
+    """Also of layers."""
     console = printing.console()
     predictions = answer["predictions"]
     problems = dict.fromkeys(one["problem"] for one in predictions if one["us"] is None)
     if len(problems) < len(predictions) and predictions[0]["us"] is not None:
-        console.print(mixed_mode.table(_title(answer), predictions))
-        console.print(mixed_mode.LEGEND, soft_wrap=True)
-        console.print(mixed_mode.terms_text(predictions[0]), soft_wrap=True)
-    for problem in problems:
+        if answer["model"] == "layers":
+            console.print(layers.table(_title(answer), best_of_each(predictions)))
+        else:
+            console.print(mixed_mode.table(_title(answer), predictions))
+            console.print(mixed_mode.LEGEND, soft_wrap=True)
+            console.print(mixed_mode.terms_text(predictions[0]), soft_wrap=True)
+    is_said = answer["model"] == "layers" and predictions[0]["us"] is not None
+    for problem in () if is_said else problems:
         console.print(
             f"{answer['operation']} of {units.bytes_text(answer['bytes'])}: {problem}", soft_wrap=True
         )

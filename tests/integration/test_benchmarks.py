@@ -69,6 +69,10 @@ ALONE = {
         "--operation barrier --seconds 0.02 --budget 1 --output page.md",
         "## With the measured machine",
     ),
+    "pacing --layout 8": (
+        f"--layout 4 --operation scatter --size 8 {QUICK} --output page.md",
+        "| scatter, flat | 8 B |",
+    ),
     "regret --layout 2": (
         "--operation barrier --cell 0.1 --budget 1 --output page.md",
         "| 2 | Open MPI 5",
@@ -92,7 +96,11 @@ CLUSTER = {
     ),
     "applications --mpi openmpi4 --runs 3 --scale 2 --tune 60s": (
         "--only nbody --nodes 2 --ppn 1 --runs 1 --scale 0.05 --tune 2s --output of",
-        "| nbody | again |",
+        "| nbody | 2 | again |",
+    ),
+    "applications --sizes source --nodes 4,8 --runs 3": (
+        "--only molecules,nanotube --nodes 2,3 --ppn 1 --runs 1 --scale 0.02 --tune 2s --output of",
+        "| nanotube | 3 | rules |",
     ),
     "blocking_agents": (
         "--rounds 1 --calls 400 --latency 10 --output page.md",
@@ -101,6 +109,10 @@ CLUSTER = {
     "drift --operation bcast --bytes 8192 --rates 1gbit,20mbit --calls 10000 --factor 8": (
         "--nodes 2 --ppn 1 --calls 1600 --rates 1gbit,100mbit --alone 0 --output of",
         "the rate changed at call",
+    ),
+    "layers": (
+        f"--layout 2x2 --operation bcast --largest 512 {QUICK} --output page.md",
+        "| bcast, two_level_fused_binomial | 512 B |",
     ),
     "neighbors": (
         f"--layout nodes --graph cart:2 --size 8 {QUICK} --output page.md",

@@ -149,7 +149,7 @@ void touch_slots(const Compiled& compiled, const shm::Slice& slice, std::int64_t
     const CompiledStage& stage = compiled.stages[static_cast<std::size_t>(number)];
     const std::int64_t of_call = pieces[static_cast<std::size_t>(stage.channel)];
     slice.touch_lane(planned(slice, stage), lane, longest_piece(stage.shape, units, pieces_of(stage)),
-                     {.before = calls_before * of_call, .next = calls * of_call});
+                     {.before = calls_before * of_call, .next = calls * of_call, .of_call = of_call});
   }
 }
 

@@ -29,6 +29,10 @@ ALONE = {
         "--ranks 2 --rounds 1 --calls 20 --largest 16384 --operation bcast --output page.md",
         "| 2 | openmpi5 | all |",
     ),
+    "first_touch": (
+        "--jobs 1 --operation bcast --size 8192 --calls 30 --output page.md",
+        "| openmpi5 | 2 | bcast of 8 KiB | rules |",
+    ),
     "learning --modes left,off,auto --runs 3": (
         "--runs 1 --divide 50 --modes left,off,auto,star,chosen --computing 2 --cells allreduce:8 --json of.json",
         "| 2000 allreduce of 8 B | auto |",

@@ -27,18 +27,21 @@ constexpr std::size_t least_bytes_past_caches = 2048;
 // A writer weighs anew every so many puts. Changing its mind must be worth its while.
 constexpr std::uint32_t puts_per_decision = 16;
 constexpr float least_gain = 1.2F;
-// Now and then some puts are of the other kind, so that changes are noticed. The first trial comes as soon as
+// Now and then some puts are of the other kind, so that changes are noticed. The first trial comes soon after
 // all slots have been written twice; it does not come at once, since pages are touched for the first time
 // then. The next one comes some time after a change of mind, and after each trial that confirms it takes
 // twice as long. Only the last few puts of a trial count: until all slots have been written in the new way,
 // they lie in other caches.
 constexpr std::uint32_t least_settling_puts = 8, most_settling_puts = 32;
 constexpr std::uint32_t counted_puts = 8;
+// Of the mode that it begins with, before the first trial.
+constexpr std::uint32_t compared_puts = 4;
 // A trial ends early where so many puts in a row alone cost so many times what put and get do at present.
 // From core to core without a common cache a trial of blocks of 128 KiB would otherwise take as long as a
-// hundred calls.
+// hundred calls. As soon as all slots have been written in the new way, putting alone is hopeless where it
+// costs more than put and get do at present.
 constexpr int hopeless_puts = 3;
-constexpr float hopeless_factor = 2;
+constexpr float hopeless_factor = 2, hopeless_factor_later = 1;
 // Of the other copies every fourth is measured: a look at the clock takes as long as a hundredth of a copy.
 constexpr std::uint32_t copies_per_measurement = 4;
 
@@ -95,7 +98,9 @@ void Slice::State::weigh(std::size_t size_class) {
 void Slice::State::end_hopeless_trial(std::size_t size_class, float put_cost) {
   Puts& own = transfers.puts[size_class];
   const float present = cost(size_class, own.mode);
-  own.hopeless = present != 0 && put_cost > hopeless_factor * present ? own.hopeless + 1 : 0;
+  const bool is_later = own.number > own.next_trial + settling_puts();
+  const float factor = is_later ? hopeless_factor_later : hopeless_factor;
+  own.hopeless = present != 0 && put_cost > factor * present ? own.hopeless + 1 : 0;
   if (own.hopeless >= hopeless_puts) own.postpone_trial();
 }
 
@@ -104,31 +109,36 @@ std::uint32_t Slice::State::settling_puts() const {
   return std::clamp(2 * transfers.slots_in_use, least_settling_puts, most_settling_puts);
 }
 
+// How a put is to be timed, as it stands in a stamp. The first ones meet memory that nobody has touched, in
+// two places of each slot at most. So do the first gets. That takes five times as long, in either mode. Those
+// behind them are what the first trial is compared with. Not all puts of a trial count.
+std::uint8_t Slice::State::timing_of(const Puts& puts, std::uint32_t number) const {
+  const std::uint32_t settling = settling_puts();
+  if (number < settling) return TransferHints::unsettled;
+  if (number < settling + compared_puts) return TransferHints::timed;
+  if (number < puts.next_trial) return 0;
+  return number < puts.next_trial + settling ? TransferHints::unsettled : TransferHints::timed;
+}
+
 Slice::Transfer Slice::begin_put(const void* slot, std::size_t bytes, int owner) {
   if (bytes < least_bytes) return {};
   State& s = *state_;
   const std::size_t size_class = class_of(bytes);
   State::Puts& puts = s.transfers.puts[size_class];
   const std::uint32_t number = puts.number++;
-  const std::uint32_t settling_puts = s.settling_puts();
-  if (number == 0) puts.next_trial = settling_puts;
-  const bool is_trial_over = number >= puts.next_trial + settling_puts + counted_puts;
+  if (number == 0) puts.next_trial = s.settling_puts() + compared_puts;
+  const bool is_trial_over = number >= puts.next_trial + s.settling_puts() + counted_puts;
   if (is_trial_over) puts.postpone_trial();
   if (is_trial_over || number % puts_per_decision == 0) s.weigh(size_class);
-  TransferMode mode = puts.mode;
-  std::uint8_t how = 0;
-  bool is_settled = true;
-  if (number >= puts.next_trial) {
-    is_settled = number >= puts.next_trial + settling_puts;
-    mode = mode == plain ? streamed : plain;
-    how = is_settled ? TransferHints::timed : TransferHints::unsettled;
-  }
+  const TransferMode other = puts.mode == plain ? streamed : plain;
+  const TransferMode mode = number >= puts.next_trial ? other : puts.mode;
+  const std::uint8_t how = s.timing_of(puts, number);
   s.stamp_of(slot, owner).store(static_cast<std::uint8_t>(mode | how), std::memory_order_relaxed);
   const bool is_timed = how != 0 || number % copies_per_measurement == 0;
   return {.is_past_caches = mode == streamed,
           .bytes = bytes,
           .start_ns = is_timed ? now_ns() : 0,
-          .is_settled = is_settled};
+          .is_settled = (how & TransferHints::unsettled) == 0};
 }
 
 void Slice::end_put(const Transfer& transfer) {

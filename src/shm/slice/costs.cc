@@ -119,8 +119,8 @@ class Measuring {
     *use = slice_.plan(channel, false, m_.buffers, 1);
     if (m_.bytes > use->lane_bytes) return false;
     Slice::Use skipped = *use;
-    const std::int64_t pieces = Slice::areas_before_spread * (use->buffers + 1);
-    slice_.begin(&skipped, std::max(Slice::first_spread_piece, pieces), 1);
+    const auto for_a_turn = static_cast<std::int64_t>(Slice::bytes_for_a_new_byte(use->lane_bytes));
+    slice_.begin(&skipped, for_a_turn * (use->buffers + 1), 1);
     slice_.end(skipped);
     slice_.spread(use, m_.bytes);
     return true;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/near_memory.h"
 #include "shm/pool/peer_memory.h"
@@ -15,6 +16,8 @@ namespace {
 // Of all slots together: what stays in the cores' first-level caches is as good as what has left their
 // second.
 constexpr std::size_t near_bytes = 16 * 1024;
+// Longer pieces leave the cores' own caches by themselves: at 128 KiB nothing was gained by spreading them.
+constexpr std::size_t longest_spread_bytes = 64 * 1024;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -26,8 +29,25 @@ std::size_t rounded_down(std::size_t bytes, std::size_t unit) {
 // Exposures of one rank and channel: two addresses for each slot.
 constexpr std::size_t exposure_words = std::size_t{2} * max_buffers;
 
-std::uint64_t bytes_before_spread(const SliceShape& shape) {
-  return static_cast<std::uint64_t>(Slice::areas_before_spread) * shape.area_bytes;
+// What that many pieces of a channel add to the memory that is in use.
+std::uint64_t growth(std::int64_t pieces, std::size_t place_bytes) {
+  return static_cast<std::uint64_t>(pieces) * place_bytes / Slice::bytes_for_a_new_byte(place_bytes);
+}
+
+bool may_spread(const SliceShape& shape, const Slice::Use& use) {
+  const std::size_t all = use.place_bytes * static_cast<std::size_t>(use.lanes * use.buffers);
+  const bool is_short = use.place_bytes <= longest_spread_bytes && 2 * use.place_bytes <= use.lane_bytes;
+  return shape.is_spread && all > near_bytes && is_short;
+}
+
+// Of a lane, where so much of all slots may be in use. There are so many for as many turns of the slots as
+// there are places, so that pieces come to all of them before there are more.
+std::uint64_t places_within(const Slice::Use& use, std::uint64_t grown_bytes) {
+  const std::uint64_t turn_bytes = static_cast<std::uint64_t>(use.buffers) * use.place_bytes;
+  const std::uint64_t turns_of_place = Slice::bytes_for_a_new_byte(use.place_bytes);
+  const std::uint64_t places = std::max<std::uint64_t>(grown_bytes / turn_bytes, 1);
+  const std::uint64_t step = (places + turns_of_place - 1) / turns_of_place;
+  return std::min<std::uint64_t>(places / step * step, use.lane_bytes / use.place_bytes);
 }
 
 std::uint64_t number_of(const Slice::Use& use, std::int64_t piece) {
@@ -179,7 +199,8 @@ void Slice::begin(Use* use, std::int64_t pieces, int ticks) {
     channel.epoch_tick = channel.base_tick;
     channel.epoch_piece = channel.base_piece;
   }
-  state_->transfers.slots_in_use = static_cast<std::uint32_t>(use->buffers * use->lanes);
+  // Where there are several lanes one of them is the reader's own as a rule.
+  state_->transfers.slots_in_use = static_cast<std::uint32_t>(use->buffers * std::max(use->lanes - 1, 1));
   use->pieces = pieces;
   use->ticks = ticks;
   use->base_tick = channel.base_tick;
@@ -191,41 +212,32 @@ void Slice::begin(Use* use, std::int64_t pieces, int ticks) {
 
 void Slice::spread(Use* use, std::size_t longest_bytes) const {
   use->place_bytes = rounded_up(longest_bytes, longest_bytes < page_bytes ? cache_line_bytes : page_bytes);
-  const std::size_t all = use->place_bytes * static_cast<std::size_t>(use->lanes * use->buffers);
-  use->places =
-      shape_.is_spread && all > near_bytes ? std::max<std::size_t>(1, use->lane_bytes / use->place_bytes) : 1;
-  if (use->places == 1) return;
   const Channel& channel = state_->channels[static_cast<std::size_t>(use->channel)];
-  const std::uint64_t wanted = bytes_before_spread(shape_);
-  const std::uint64_t missing = wanted - std::min(wanted, channel.gone_bytes);
-  const auto fewest = static_cast<std::uint64_t>(first_spread_piece);
-  use->first_spread =
-      missing == 0 ? fewest : std::max(fewest, channel.base_piece + missing / use->place_bytes);
+  use->places = may_spread(shape_, *use) ? places_within(*use, channel.grown_bytes) : 1;
 }
 
 void Slice::touch_lane(Use use, int lane, std::size_t longest_bytes, const PiecesOfUse& pieces) const {
-  use.base_piece = state_->channels[static_cast<std::size_t>(use.channel)].base_piece;
+  const Channel& channel = state_->channels[static_cast<std::size_t>(use.channel)];
+  use.base_piece = channel.base_piece;
   spread(&use, longest_bytes);
-  const std::int64_t end = std::max<std::int64_t>(pieces.next, use.buffers);
-  const std::int64_t first_spread =
-      static_cast<std::int64_t>(use.first_spread) - static_cast<std::int64_t>(use.base_piece);
-  const std::int64_t all_places = use.buffers * static_cast<std::int64_t>(use.places);
-  const bool is_spread = use.places > 1 && end > first_spread;
-  std::int64_t enough = use.buffers;
-  if (is_spread) {
-    const auto by_bytes = static_cast<std::int64_t>(bytes_before_spread(shape_) / use.place_bytes);
-    enough = std::max(first_spread_piece, by_bytes) + all_places;
+  const bool is_spread = may_spread(shape_, use);
+  // Pieces since there were so many places: who has written as many as there are has come to all of them.
+  std::int64_t since = pieces.before;
+  if (use.places > 1) {
+    const std::uint64_t turn_bytes = use.places * static_cast<std::uint64_t>(use.buffers) * use.place_bytes;
+    const std::uint64_t beyond = (channel.grown_bytes - turn_bytes) / growth(1, use.place_bytes);
+    since = std::min(since, static_cast<std::int64_t>(beyond));
   }
-  if (pieces.before >= enough) return;
-  // No more than come to other places than those before them.
-  const auto touch = [&](std::int64_t from, std::int64_t to, std::int64_t most) {
-    for (std::int64_t piece = from; piece < std::min(to, from + most); ++piece) {
-      const char* begin = slot(use, piece, local_rank_, lane);
-      touch_pages(begin, begin + std::min(longest_bytes, use.lane_bytes));
+  const std::int64_t end = std::max<std::int64_t>(pieces.next, use.buffers);
+  for (std::int64_t piece = 0; piece < end; ++piece) {
+    if (is_spread && piece % pieces.of_call == 0) {
+      const std::uint64_t places = places_within(use, channel.grown_bytes + growth(piece, use.place_bytes));
+      if (std::exchange(use.places, places) != places) since = 0;
     }
-  };
-  touch(0, std::min(end, first_spread), use.buffers);
-  touch(std::max<std::int64_t>(first_spread, 0), end, all_places);
+    if (since++ >= use.buffers * static_cast<std::int64_t>(use.places)) continue;
+    const char* begin = slot(use, piece, local_rank_, lane);
+    touch_pages(begin, begin + std::min(longest_bytes, use.lane_bytes));
+  }
 }
 
 Slice::Use Slice::go_on(Use* use, std::int64_t pieces) {
@@ -246,8 +258,7 @@ void Slice::end(const Use& use) {
         use.base_tick + static_cast<std::uint64_t>((piece + 1) * use.ticks);
   }
   // Where nobody said how long pieces were, they may have been as long as a lane.
-  channel.gone_bytes +=
-      static_cast<std::uint64_t>(use.pieces) * (use.place_bytes == 0 ? use.lane_bytes : use.place_bytes);
+  channel.grown_bytes += growth(use.pieces, use.place_bytes == 0 ? use.lane_bytes : use.place_bytes);
   channel.base_piece += static_cast<std::uint64_t>(use.pieces);
   channel.base_tick += static_cast<std::uint64_t>(use.pieces * use.ticks);
   set_flag(use.channel, channel.base_tick);
@@ -294,8 +305,7 @@ char* Slice::slot(const Use& use, std::int64_t piece, int owner, int lane) const
   const std::uint64_t turn = number / static_cast<std::uint64_t>(use.buffers);
   const std::uint64_t index = number - turn * static_cast<std::uint64_t>(use.buffers);
   char* begin = area + index * use.slot_bytes + static_cast<std::size_t>(lane) * use.lane_bytes;
-  const bool is_spread = use.places > 1 && number >= use.first_spread;
-  return is_spread ? begin + turn % use.places * use.place_bytes : begin;
+  return use.places > 1 ? begin + turn % use.places * use.place_bytes : begin;
 }
 
 void Slice::expose(const Use& use, std::int64_t piece, const Exposure& exposure) {

@@ -80,7 +80,9 @@ class Slice {
   void set_wait_config(const WaitConfig& wait);
 
   // See spread().
-  static constexpr std::int64_t first_spread_piece = 256, areas_before_spread = 16;
+  static constexpr std::uint64_t bytes_for_a_new_byte(std::size_t place_bytes) {
+    return place_bytes <= std::size_t{16} * 1024 ? 32 : 64;
+  }
 
   // --- Channels ---
   // A stage begins and ends its use of a channel on every local rank, in the same order on all. `begin`
@@ -102,10 +104,8 @@ class Slice {
     std::uint64_t base_piece = 0;   // pieces that went through the channel: slot = (base_piece + s) % buffers
     std::uint64_t epoch_tick = 0;   // base tick at which the geometry last changed
     std::uint64_t epoch_piece = 0;  // base piece then
-    // Places in a lane, one behind the other, that the pieces of a slot take in turn (spread()), from the
-    // piece of the channel with the number first_spread on.
+    // Places in a lane, one behind the other, that the pieces of a slot take in turn (spread()).
     std::uint64_t places = 1;
-    std::uint64_t first_spread = first_spread_piece;
     std::size_t place_bytes = 0;
     const std::uint64_t* past_ticks = nullptr;  // [piece % max_buffers]: the flags' tick at which a piece of
                                                 // an earlier use was finished
@@ -121,10 +121,10 @@ class Slice {
   // written and read two to four times as fast. So the pieces go through memory that is larger than such
   // caches (2 MiB), or through so little that it stays near. A4 (section 2.5.2).
   //
-  // The first pieces of a channel lie at the beginnings of their slots: first_spread_piece of them, and more
-  // until they are together as long as areas_before_spread of a rank's areas. A page that is touched for the
-  // first time costs as much as spreading gains with tens of pieces. So a program that makes few calls would
-  // pay for pages that it touches once.
+  // The first pieces of a channel lie at the beginnings of their slots. One byte more of the slots' memory is
+  // taken in for so many bytes that have gone through them (bytes_for_a_new_byte). A page that is touched for
+  // the first time takes as long as copying it some ten times, and spreading gains little with long pieces.
+  // So at no time do more than a few calls in a hundred meet fresh memory, however long the program lives.
   void spread(Use* use, std::size_t longest_bytes) const;
   // Maps the memory of a lane that this rank writes in the next pieces of the channel, at least in one turn
   // of the slots. None of them is longer than `longest_bytes`. Who first writes that memory would otherwise
@@ -132,6 +132,7 @@ class Slice {
   // way, have done it. `use` has not begun. Local.
   struct PiecesOfUse {
     std::int64_t before = 0, next = 0;
+    std::int64_t of_call = 1;
   };
   void touch_lane(Use use, int lane, std::size_t longest_bytes, const PiecesOfUse& pieces) const;
   // `pieces` more behind all that `use`, which has begun, has: as a use of its own, which ends with that one.

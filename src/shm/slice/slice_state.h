@@ -105,7 +105,7 @@ struct Channel {
   bool is_common = false;
   int buffers = 0;
   std::size_t slot_bytes = 0;
-  std::uint64_t gone_bytes = 0;  // as long as all pieces before were at most
+  std::uint64_t grown_bytes = 0;  // so much of all slots' memory may be in use
   std::array<std::uint64_t, max_buffers> past_ticks{};
 
   // What this rank has seen of the flags.
@@ -314,6 +314,7 @@ struct Slice::State {
   void weigh(std::size_t size_class);
   void end_hopeless_trial(std::size_t size_class, float put_cost);
   std::uint32_t settling_puts() const;
+  std::uint8_t timing_of(const Puts& puts, std::uint32_t number) const;
   struct Transfers {
     std::uint32_t slots_in_use = 0;  // that a rank writes in turn, of the last use of a channel
     TransferHints* hints = nullptr;  // [local rank]

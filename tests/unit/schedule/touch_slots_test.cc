@@ -117,11 +117,14 @@ TEST(TouchSlots, of_all_memory_of_the_slots_where_pieces_begin_to_go_through_it)
     call(calls);
     EXPECT_EQ(mapped_pages(memory, shape), pages) << "the calls wrote elsewhere";
   };
-  constexpr int first_spread = shm::Slice::first_spread_piece;
-  expect_touched(200, 2 * 4);
-  expect_touched(first_spread + 2 - 200, 2 * 4);  // with one more turn at their beginnings
-  expect_touched(2, 2 * 8);
-  expect_touched(100, 2 * 16);
+  // A call of one piece each; a turn goes through both slots.
+  constexpr int calls_of_place = 2 * static_cast<int>(shm::Slice::bytes_for_a_new_byte(16'384));
+  expect_touched(2 * calls_of_place - 10, 2 * 4);
+  expect_touched(10, 2 * 4);
+  expect_touched(1, 2 * 4);  // its turn begins with the first place
+  expect_touched(calls_of_place - 1, 2 * 8);
+  expect_touched(calls_of_place, 2 * 12);
+  expect_touched(5 * calls_of_place, 2 * 16);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <set>
 #include <string>
 
 #include "ranks.h"
@@ -152,18 +153,20 @@ std::vector<std::ptrdiff_t> places(Slice& slice, std::size_t longest_bytes, int 
   return found;
 }
 
-// So many pieces of nothing.
+// As if so many pieces of a whole slot had gone through two slots.
 void skip(Slice& slice, std::int64_t pieces) {
   Slice::Use use = slice.plan(0, false, 2, 1);
   slice.begin(&use, pieces, 1);
   slice.end(use);
 }
 
+constexpr auto bytes_for_a_new_byte = static_cast<std::int64_t>(Slice::bytes_for_a_new_byte(1 << 20));
+
 TEST(ChannelRules, short_pieces_go_through_all_of_a_slot) {
   SliceShape shape{.local_size = 1, .area_bytes = 64 * 1024};
   run_threads(shape, {}, [](Slice& slice) {
     using Places = std::vector<std::ptrdiff_t>;
-    skip(slice, Slice::first_spread_piece);
+    skip(slice, 4 * bytes_for_a_new_byte);
     EXPECT_EQ(places(slice, 10000, 7), (Places{0, 0, 3, 3, 0, 0, 3}))
         << "two of three pages in each of two slots";
     EXPECT_EQ(places(slice, 10000, 3), (Places{3, 0, 0})) << "where the call before has ended";
@@ -172,33 +175,41 @@ TEST(ChannelRules, short_pieces_go_through_all_of_a_slot) {
   });
   shape.is_spread = false;
   run_threads(shape, {}, [](Slice& slice) {
-    skip(slice, Slice::first_spread_piece);
+    skip(slice, 4 * bytes_for_a_new_byte);
     EXPECT_EQ(places(slice, 10000, 4), (std::vector<std::ptrdiff_t>(4, 0)));
   });
 }
 
-TEST(ChannelRules, the_first_pieces_of_a_channel_lie_at_the_beginnings_of_their_slots) {
-  run_threads({.local_size = 1, .area_bytes = 64 * 1024}, {}, [](Slice& slice) {
-    using Places = std::vector<std::ptrdiff_t>;
-    EXPECT_EQ(places(slice, 10000, 7), Places(7, 0));
-    skip(slice, Slice::first_spread_piece - 7 - 4);
-    EXPECT_EQ(places(slice, 10000, 8), (Places{0, 0, 0, 0, 0, 0, 3, 3})) << "in the middle of a call";
-  });
+// How many places of a slot calls of one piece have come to.
+std::size_t places_of_calls(Slice& slice, std::size_t longest_bytes, int calls) {
+  std::set<std::ptrdiff_t> found;
+  for (int call = 0; call < calls; ++call) found.insert(places(slice, longest_bytes, 1).front());
+  return found.size();
 }
 
 // A page costs as much at its first touch as spreading gains with tens of pieces.
-TEST(ChannelRules, short_pieces_are_not_spread_before_they_have_been_many_areas_long) {
-  const SliceShape shape{.local_size = 1, .area_bytes = 256 * 1024};
+TEST(ChannelRules, a_slots_memory_comes_into_use_as_bytes_go_through_it) {
+  constexpr std::size_t piece_bytes = 12 * 1024, places_in_all = 10;
+  const SliceShape shape{.local_size = 1, .area_bytes = 2 * places_in_all * piece_bytes};
+  constexpr int calls_of_place = 2 * static_cast<int>(Slice::bytes_for_a_new_byte(piece_bytes));
   run_threads(shape, {}, [&](Slice& slice) {
-    const auto is_spread = [&] {
-      const std::vector<std::ptrdiff_t> found = places(slice, 10000, 4);
-      return found != std::vector<std::ptrdiff_t>(4, 0);
-    };
-    constexpr int piece_bytes = 8192;
-    places(slice, piece_bytes, Slice::first_spread_piece);
-    EXPECT_FALSE(is_spread()) << "many pieces, but few bytes";
-    places(slice, piece_bytes, static_cast<int>(Slice::areas_before_spread * shape.area_bytes / piece_bytes));
-    EXPECT_TRUE(is_spread());
+    EXPECT_EQ(places_of_calls(slice, piece_bytes, 2 * calls_of_place), 1u) << "the first calls";
+    EXPECT_EQ(places_of_calls(slice, piece_bytes, calls_of_place), 2u);
+    EXPECT_EQ(places_of_calls(slice, piece_bytes, calls_of_place), 3u);
+    places_of_calls(slice, piece_bytes, 6 * calls_of_place);
+    EXPECT_EQ(places_of_calls(slice, piece_bytes, 2 * calls_of_place), places_in_all);
+    EXPECT_EQ(places_of_calls(slice, piece_bytes, calls_of_place), places_in_all) << "and no more";
+    EXPECT_EQ(places_of_calls(slice, 2 * piece_bytes, calls_of_place), places_in_all / 2) << "longer ones";
+  });
+}
+
+TEST(ChannelRules, longer_pieces_come_into_fresh_memory_more_seldom) {
+  constexpr std::size_t piece_bytes = 64 * 1024;
+  run_threads({.local_size = 1, .area_bytes = 20 * piece_bytes}, {}, [&](Slice& slice) {
+    EXPECT_EQ(places_of_calls(slice, piece_bytes, 4 * static_cast<int>(bytes_for_a_new_byte)), 1u);
+    EXPECT_EQ(places_of_calls(slice, piece_bytes, 2 * static_cast<int>(bytes_for_a_new_byte)), 2u);
+    places_of_calls(slice, 2 * piece_bytes, 8 * static_cast<int>(bytes_for_a_new_byte));
+    EXPECT_EQ(places_of_calls(slice, 2 * piece_bytes, 8), 1u) << "they leave caches by themselves";
   });
 }
 

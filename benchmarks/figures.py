@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The benchmark's figures by one command: native and Unisono alternating in one run, on every MPI, as tables with verdicts.
 
-    make figures                                      everything, into reports/figures.md and figures.json
+    make figures                                      everything, into reports/figures.md, .json and .svg
+    make figures FIGURES="--section many --keep"      one section anew, beside what the page has of others
     .venv/bin/python benchmarks/figures.py --section pair,many --mpi openmpi5 --seconds 0.5
 
 Sections:
+- every: 2 ranks, all operations, 8 B to 1 MiB: the page's first table.
 - pair: 2 ranks, 8 B.
 - large: 2 ranks, 1 and 8 MiB.
 - many: 4 to 64 ranks, 8 B.
@@ -24,13 +26,13 @@ import contextlib
 import json
 import os
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import first_look
 import side_by_side
@@ -38,6 +40,18 @@ from side_by_side import ROOT
 
 # isort: split
 import mpis
+from figure_verdicts import (
+    EVERY_MPI,
+    FIRST_LOOK,
+    SIZED,
+    SYNCHRONISING,
+    VERDICTS,
+    Figures,
+    Measured,
+    Verdict,
+    best_of,
+    over_best,
+)
 from harness import Cluster
 from lists import AddUp
 from mpis import Layout, Mpi
@@ -46,38 +60,15 @@ from unisono.common import printing, units
 from unisono.common.operations import OPERATIONS
 from unisono.machine.host import processor_model, usable_cores
 from unisono.measuring import bench
+from unisono.reporting import plots
 from wire import wire_seconds_per_byte
 
 KIB, MIB = 1 << 10, 1 << 20
-SYNCHRONISING = ("barrier", "allreduce", "allgather", "alltoall")
-SIZED = tuple(name for name in OPERATIONS if name != "barrier")
+EVERY_SIZE = (8, 256, 4 * KIB, 64 * KIB, MIB)
 CLUSTER_SIZES = (8, 64, KIB, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB)
-EVERY_MPI = [mpi.name for mpi in mpis.ALL if mpi.name != "mpich5_abi"]
 NODES = Layout((4, 4, 4, 4))
-FIRST_LOOK = "first_look"  # the section's name
 MOST_ATTEMPTS = 5
-NOISE = 0.02  # behind: the interval's upper end is below 1 - this
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One cell, where it was measured, and what the machine was like then (seconds; None: not known)."""
-
-    section: str
-    mpi: str
-    cell: bench.Cell
-    round_trip_s: float | None = None
-    switch_s: float | None = None
-    wire_s: float | None = None
-
-    @property
-    def is_behind(self) -> bool:
-        return self.cell.speedup_high < 1 - NOISE
-
-    @property
-    def place(self) -> str:
-        size = "" if self.cell.operation == "barrier" else f" {units.bytes_text(self.cell.bytes)}"
-        return f"{self.mpi}, {self.cell.ranks} ranks, {self.cell.operation}{size}"
+AT_ONCE = 4  # operations of a job, so that all MPIs have their turn before the machine changes
 
 
 class Bench:
@@ -87,8 +78,7 @@ class Bench:
         self.arguments = arguments
         self.scratch = scratch
         self.progress = progress
-        self.cells: list[Measured] = []
-        self.looks: list[dict[str, Any]] = []  # as first_look.summary() has them
+        self.figures = Figures()
         self.troubles: list[str] = []
         self._machine = scratch / "machine"
         compiler = os.environ.get("CC", "cc")
@@ -137,40 +127,79 @@ class Bench:
         if not is_steady:
             self.troubles.append(f"{section}, {mpi.name}, {ranks} ranks: the machine changed during the run")
         machine = {name: max(before[name] or 0, after[name] or 0) or None for name in before}
-        self.cells += [Measured(section, mpi.name, cell, **machine, wire_s=wire_s) for cell in cells]
+        self.figures.cells += [Measured(section, mpi.name, cell, **machine, wire_s=wire_s) for cell in cells]
         self.write()
+
+    def run_alike(
+        self, section: str, chosen: Sequence[Mpi], ranks: int, operations: Sequence[str], sizes: Sequence[int]
+    ) -> None:
+        """All MPIs while the machine's cores are as far apart: else none of them could be compared with another."""
+        left = list(chosen)
+        for _ in range(MOST_ATTEMPTS):
+            for mpi in left:
+                self.run(section, mpi, ranks, operations, sizes)
+            cells = self.figures.of(section, *operations)
+            trips = {m.mpi: {"round_trip_s": m.round_trip_s} for m in cells}
+            # The state in which most were.
+            alike = max(
+                ([other for other in trips if is_alike(trips[other], trips[mpi])] for mpi in trips), key=len
+            )
+            left = [mpi for mpi in chosen if mpi.name not in alike]
+            if not left:
+                return
+            names = {mpi.name for mpi in left}
+            kept = [m for m in self.figures.cells if m.mpi not in names or m not in cells]
+            self.figures.cells = kept
+        self.troubles.append(
+            f"{section}, {', '.join(operations)}: not measured under {', '.join(names)}, since the machine kept changing"
+        )
 
     def verdicts(self) -> dict[str, list[Verdict]]:
         return {
-            section: list(VERDICTS[section](self))
+            section: list(VERDICTS[section](self.figures))
             for section in SECTIONS
-            if self.of(section) or (section == FIRST_LOOK and self.looks)
+            if self.figures.of(section) or (section == FIRST_LOOK and self.figures.looks)
         }
 
     def write(self) -> None:
         """Write what there is so far: a run takes long, and may be ended early."""
         self.arguments.output.write_text(page(self, self.verdicts()))
-        rows = [{**asdict(m), "cell": asdict(m.cell)} for m in self.cells]
+        rows = [{**asdict(m), "cell": asdict(m.cell)} for m in self.figures.cells]
         self.arguments.output.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
-        if self.looks:
+        if every_cell := self.figures.of("every"):
+            panels: dict[str, list[bench.Cell]] = {}
+            for m in every_cell:
+                panels.setdefault(f"2 ranks, {m.mpi}", []).append(m.cell)
+            picture = self.arguments.output.with_suffix(".svg")
+            plots.speedup_maps(panels, picture, "Times as fast as the MPI's own collectives")
+        if self.figures.looks:
             looks = self.arguments.output.with_suffix(f".{FIRST_LOOK}.json")
-            looks.write_text(json.dumps(self.looks, indent=1) + "\n")
+            looks.write_text(json.dumps(self.figures.looks, indent=1) + "\n")
 
-    def of(self, section: str, *operations: str) -> list[Measured]:
-        return [
-            m
-            for m in self.cells
-            if m.section == section and (not operations or m.cell.operation in operations)
-        ]
+    def keep(self, sections: Sequence[str]) -> None:
+        """Take over what earlier runs have written of all other sections."""
+        file = self.arguments.output.with_suffix(".json")
+        for row in json.loads(file.read_text()) if file.exists() else []:
+            if row["section"] not in sections:
+                row["cell"]["candidates"] = ()  # none is tried here
+                self.figures.cells.append(Measured(**{**row, "cell": bench.Cell(**row["cell"])}))
+        looks = file.with_suffix(f".{FIRST_LOOK}.json")
+        if FIRST_LOOK not in sections and looks.exists():
+            self.figures.looks = json.loads(looks.read_text())
 
 
-def is_alike(before: dict[str, float], after: dict[str, float]) -> bool:
+def is_alike(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> bool:
     """Are cores as far apart as before? Virtual ones are moved at any time."""
-    pair = [machine["round_trip_s"] for machine in (before, after)]
-    return None in pair or max(pair) < 1.5 * min(pair)
+    one, other = before["round_trip_s"], after["round_trip_s"]
+    return one is None or other is None or max(one, other) < 1.5 * min(one, other)
 
 
 # --- Sections ---
+
+
+def every(run: Bench, chosen: Sequence[Mpi]) -> None:
+    for first in range(0, len(OPERATIONS), AT_ONCE):
+        run.run_alike("every", chosen, 2, OPERATIONS[first : first + AT_ONCE], EVERY_SIZE)
 
 
 def pair(run: Bench, chosen: Sequence[Mpi]) -> None:
@@ -198,7 +227,7 @@ def first_looks(run: Bench, chosen: Sequence[Mpi]) -> None:
     arguments = first_look.parsed(shlex.split(run.arguments.look))
     for mpi in chosen:
         for ranks in arguments.ranks or (2, 4):
-            run.looks.append(first_look.look(mpi, ranks, arguments))
+            run.figures.looks.append(first_look.look(mpi, ranks, arguments))
             run.write()
 
 
@@ -216,6 +245,7 @@ def on_cluster(run: Bench, chosen: Sequence[Mpi]) -> None:
 
 
 SECTIONS: dict[str, Callable[[Bench, Sequence[Mpi]], None]] = {
+    "every": every,
     "pair": pair,
     "large": large,
     "many": many,
@@ -224,164 +254,38 @@ SECTIONS: dict[str, Callable[[Bench, Sequence[Mpi]], None]] = {
     "cluster": on_cluster,
 }
 
-# --- Verdicts ---
-
-
-@dataclass(frozen=True)
-class Verdict:
-    aim: str
-    is_met: bool
-    text: str
-
-
-def over_best(cells: Sequence[Measured]) -> dict[str, float]:
-    """How many times faster Unisono is on each MPI than the fastest native among all of them."""
-    best = min(m.cell.native_s for m in cells)
-    return {m.mpi: best / m.cell.unisono_s for m in cells}
-
-
-def best_of(cells: Sequence[Measured]) -> str:
-    """What over_best() compares with, by name where that is not all that there are."""
-    measured = list(dict.fromkeys(m.mpi for m in cells))
-    if set(measured) == set(EVERY_MPI):
-        return "the best MPI"
-    return f"the best of {', '.join(measured)}" if len(measured) > 1 else f"native {measured[0]}"
-
-
-def shown(factors: dict[str, float]) -> str:
-    return ", ".join(f"{mpi} {factor:.2f}" for mpi, factor in factors.items())
-
-
-def behind(cells: Sequence[Measured]) -> str:
-    late = [f"{m.place} ({m.cell.speedup:.2f})" for m in cells if m.is_behind]
-    return "; ".join(late) or "none behind"
-
-
-def pair_verdicts(run: Bench) -> Iterator[Verdict]:
-    four = run.of("pair", "barrier", "bcast", "allreduce", "allgather")
-    ahead = all(m.cell.speedup_low > 1 for m in four)
-    not_ahead = "; ".join(f"{m.place} ({m.cell.speedup:.2f})" for m in four if m.cell.speedup_low <= 1)
-    yield Verdict(
-        "2 ranks, 8 B: barrier, bcast, allreduce, allgather ahead everywhere", ahead, not_ahead or "all ahead"
-    )
-    allreduces = run.of("pair", "allreduce")
-    trips = {m.mpi: m.cell.unisono_s / m.round_trip_s for m in allreduces if m.round_trip_s}
-    yield Verdict(
-        "allreduce within one cache-line round trip",
-        bool(trips) and max(trips.values()) <= 1,
-        f"round trips: {shown(trips)}",
-    )
-    factors = over_best(allreduces)
-    yield Verdict(f"allreduce 1.7x over {best_of(allreduces)}", min(factors.values()) >= 1.7, shown(factors))
-    times = {m.mpi: m.cell.unisono_s * 1e9 for m in run.of("pair", "bcast")}
-    yield Verdict("bcast at most 60 ns", max(times.values()) <= 60, f"ns: {shown(times)}")
-
-
-def large_verdicts(run: Bench) -> Iterator[Verdict]:
-    for operation, aim in (("bcast", 1.2), ("allreduce", 1.3)):
-        cells = [m for m in run.of("large", operation) if m.cell.bytes == MIB]
-        factors = over_best(cells)
-        yield Verdict(
-            f"2 ranks, 1 MiB: {operation} {aim}x over {best_of(cells)}",
-            min(factors.values()) >= aim,
-            shown(factors),
-        )
-    low = [m for m in run.of("large") if m.cell.speedup_high < 0.95]
-    text = "; ".join(f"{m.place} ({m.cell.speedup:.2f})" for m in low)
-    yield Verdict("2 ranks, 1 and 8 MiB: no cell below 0.95 of native", not low, text or "none below")
-
-
-def many_verdicts(run: Bench) -> Iterator[Verdict]:
-    cores = usable_cores()
-    over = [
-        f"{m.place}: {m.cell.unisono_s / bound:.2f}"
-        for m in run.of("many")
-        if m.switch_s and m.cell.unisono_s > (bound := 1.3 * m.cell.ranks / cores * m.switch_s)
-    ]
-    yield Verdict(
-        "4 to 64 ranks, 8 B: at most 1.3 x ranks/cores x switch time",
-        not over,
-        "; ".join(over) or "all within",
-    )
-    for ranks, aim in ((4, 2.0), (8, 2.3), (16, 3.5), (32, 3.5), (64, 3.5)):
-        for operation in SYNCHRONISING:
-            cells = [m for m in run.of("many", operation) if m.cell.ranks == ranks]
-            if not cells:
-                continue
-            factors = over_best(cells)
-            yield Verdict(
-                f"{ranks} ranks, {operation}: {aim}x over {best_of(cells)}",
-                min(factors.values()) >= aim,
-                shown(factors),
-            )
-    # MPICH does not yield.
-    spinning = [m for m in run.of("many") if m.mpi.startswith("mpich")]
-    factors = {m.place: m.cell.speedup for m in spinning if m.cell.speedup < 50}
-    if spinning:
-        yield Verdict("50x over MPICH as it comes", not factors, shown(factors) or "everywhere")
-
-
-def crowd_verdicts(run: Bench) -> Iterator[Verdict]:
-    for operation in SIZED:
-        cells = run.of("crowd", operation)
-        factors = over_best(cells)
-        yield Verdict(
-            f"8 ranks, 1 MiB: {operation} 1.5x over {best_of(cells)}",
-            min(factors.values()) >= 1.5,
-            shown(factors),
-        )
-
-
-def first_look_verdicts(run: Bench) -> Iterator[Verdict]:
-    for aim, over, least in (
-        ("1.4x over native without learning", "off over native", 1.4),
-        ("1.4x over native as it comes", "auto over native", 1.4),
-        ("learning within 5 % of none", "auto over off", 0.95),
-    ):
-        factors = {f"{m['mpi']}, {m['ranks']} ranks": m["ratios"]["all"][over]["ratio"] for m in run.looks}
-        yield Verdict(f"a first look: {aim}", min(factors.values()) >= least, shown(factors))
-
-
-def cluster_verdicts(run: Bench) -> Iterator[Verdict]:
-    if not run.of("cluster"):
-        return
-    small = [m for m in run.of("cluster", "barrier", "allreduce") if m.cell.bytes <= 8]
-    text = "; ".join(f"{m.place} ({m.cell.speedup:.2f})" for m in small)
-    yield Verdict(
-        "4 nodes x 4: barrier and allreduce of 8 B ahead", all(m.cell.speedup_low > 1 for m in small), text
-    )
-    for m in run.of("cluster", "bcast"):
-        if m.cell.bytes != 4 * MIB or m.wire_s is None:
-            continue
-        limit_s = m.cell.bytes * m.wire_s
-        excess = m.cell.unisono_s / limit_s - 1
-        yield Verdict(
-            f"{m.mpi}: bcast of 4 MiB within 5 % of the wire's limit, 3x native",
-            excess <= 0.05 and m.cell.speedup >= 3,
-            f"{excess:+.1%} ({m.cell.unisono_s * 1e3:.1f} ms, limit {limit_s * 1e3:.1f} ms), {m.cell.speedup:.2f}x",
-        )
-    for mpi in dict.fromkeys(m.mpi for m in run.of("cluster")):
-        for operation in OPERATIONS:
-            cells = [m for m in run.of("cluster", operation) if m.mpi == mpi]
-            if cells:
-                mean = bench.geometric_mean([m.cell for m in cells])
-                yield Verdict(
-                    f"{mpi}: {operation} not behind on geometric mean",
-                    mean >= 1,
-                    f"{mean:.2f}; {behind(cells)}",
-                )
-
-
-VERDICTS = {
-    "pair": pair_verdicts,
-    "large": large_verdicts,
-    "many": many_verdicts,
-    "crowd": crowd_verdicts,
-    FIRST_LOOK: first_look_verdicts,
-    "cluster": cluster_verdicts,
-}
-
 # --- The page ---
+
+
+def first_table(cells: Sequence[Measured]) -> list[str]:
+    """Operation by size: how many times faster than the best native among the MPIs, over all of them, and what is behind."""
+    measured = list(dict.fromkeys(m.mpi for m in cells))
+    sizes = sorted({m.cell.bytes for m in cells if m.cell.operation != "barrier"})
+    lines = [
+        f"Times as fast as {best_of(cells)}, as the geometric mean over {', '.join(measured)} under Unisono.",
+        "In brackets: on how many of these Unisono is behind that MPI's own.",
+        "",
+        f"| operation | {' | '.join(units.bytes_text(size) for size in sizes)} |",
+        f"| --- |{' ---: |' * len(sizes)}",
+    ]
+    for operation in dict.fromkeys(m.cell.operation for m in cells):
+        of_operation = [m for m in cells if m.cell.operation == operation]
+        words = []
+        for size in sizes:
+            # A barrier has one size, and stands in the first column.
+            is_here = operation != "barrier" or size == sizes[0]
+            at = [m for m in of_operation if is_here and (operation == "barrier" or m.cell.bytes == size)]
+            words.append(over_best_text(at))
+        lines.append(f"| {operation} | {' | '.join(words)} |")
+    return lines
+
+
+def over_best_text(cells: Sequence[Measured]) -> str:
+    if not cells:
+        return ""
+    mean = statistics.geometric_mean(over_best(cells).values())
+    late = sum(m.is_behind for m in cells)
+    return f"{mean:.2f}{f' ({late})' if late else ''}"
 
 
 def machine_text() -> str:
@@ -398,6 +302,8 @@ def page(run: Bench, verdicts: dict[str, list[Verdict]]) -> str:
         "MPIs measured. Each MPI runs as it is fastest: it yields only where ranks share cores; MPICH runs as it comes, but between emulated nodes,",
         "which share this machine's cores, with a preload that yields.",
     ]
+    if cells := run.figures.of("every"):
+        lines += ["", *first_table(cells)]
     for section, found in verdicts.items():
         lines += ["", f"## {section}", "", "| aim | met | figures |", "| --- | --- | --- |"]
         lines += [f"| {v.aim} | {'yes' if v.is_met else '**no**'} | {v.text} |" for v in found]
@@ -405,7 +311,7 @@ def page(run: Bench, verdicts: dict[str, list[Verdict]]) -> str:
             lines += [
                 "",
                 *first_look.heads(),
-                *(line for made in run.looks for line in first_look.lines(made)),
+                *(line for made in run.figures.looks for line in first_look.lines(made)),
             ]
             continue
         lines += [
@@ -413,7 +319,7 @@ def page(run: Bench, verdicts: dict[str, list[Verdict]]) -> str:
             "| MPI | ranks | operation | bytes | native | Unisono | speed-up | interval | round trip | switch |",
         ]
         lines += ["| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-        for m in run.of(section):
+        for m in run.figures.of(section):
             c = m.cell
             machine = [units.seconds_text(s) if s else "" for s in (m.round_trip_s, m.switch_s)]
             words = [
@@ -452,6 +358,9 @@ def main() -> int:
     parser.add_argument(
         "--look", default="--rounds 3", help="options of first_look.py for its section (default '--rounds 3')"
     )
+    parser.add_argument(
+        "--keep", action="store_true", help="keep what the page has of sections that are not named"
+    )
     parser.add_argument("--realtime", action="store_true", help="ranks at real-time priority (root)")
     parser.add_argument(
         "--output",
@@ -475,6 +384,8 @@ def main() -> int:
         ) as progress,
     ):
         run = Bench(arguments, Path(scratch), progress)
+        if arguments.keep:
+            run.keep(arguments.section)
         for section in arguments.section:
             SECTIONS[section](run, chosen)
     run.write()
@@ -484,7 +395,7 @@ def main() -> int:
     for trouble in run.troubles:
         print(trouble, file=sys.stderr)
     print(f"report: {arguments.output}")
-    return 1 if run.troubles or not all(m.cell.is_same for m in run.cells) else 0
+    return 1 if run.troubles or not all(m.cell.is_same for m in run.figures.cells) else 0
 
 
 if __name__ == "__main__":

@@ -41,10 +41,11 @@ UNISONO_API int unisono_is_active(void);
  * without it: unisono_decision tells. */
 UNISONO_API int unisono_set_algorithm(const char* text);
 
-/* What serves blocking calls of `operation` ("allreduce", ...) with messages of `bytes` bytes (counted as in
- * docs/reference/algorithms.md) on MPI_COMM_WORLD, as text: "ring(segment=65536,window=2)", or "native".
- * Writes at most text_bytes bytes, the closing zero among them, and returns the text's whole length; -1 where
- * there is no such operation or Unisono does not take the calls. Local. */
+/* What serves blocking calls of `operation` ("allreduce", ...) on MPI_COMM_WORLD, as text:
+ * "ring(segment=65536,window=2)", or "native". Messages have `bytes` bytes, counted as in
+ * docs/reference/algorithms.md. "iallreduce" stands for calls that do not block. Writes at most text_bytes
+ * bytes, the closing zero among them, and returns the text's whole length. -1: there is no such operation, or
+ * Unisono does not take the calls. Local. */
 UNISONO_API int unisono_decision(const char* operation, long long bytes, char* text, size_t text_bytes);
 
 /* The same on another communicator, to an MPI_Comm of which `comm` points: -1 also before its first blocking

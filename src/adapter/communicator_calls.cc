@@ -33,6 +33,15 @@ int made(int result, MPI_Comm of, const MPI_Comm* created) {
   return result;
 }
 
+// Behind made() and give_hints(): its ranks are all in the call, with all that the program says of it.
+int set_up_early(int result, const MPI_Comm* created) {
+  if (result != MPI_SUCCESS || nesting != 0 || *created == MPI_COMM_NULL || !is_alive()) return result;
+  if (has_session_communicators() && is_of_session(*created)) return result;
+  const Nested nested;
+  runtime::has_made(widen<host::Comm>(*created));
+  return result;
+}
+
 // --- What hosts before MPI 4.0 lack. There are no sessions then: every group is one of the world's ---
 
 int number_of(const char* tag) {
@@ -103,43 +112,45 @@ int comm_disconnect(MPI_Comm* comm) {
 }
 
 int comm_dup(MPI_Comm comm, MPI_Comm* created) {
-  return made(pmpi.Comm_dup(comm, created), comm, created);
+  return set_up_early(made(pmpi.Comm_dup(comm, created), comm, created), created);
 }
 
 int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* created) {
   const int result = made(pmpi.Comm_dup_with_info(comm, info, created), comm, created);
-  return give_hints(result, info, created, true);
+  return set_up_early(give_hints(result, info, created, true), created);
 }
 
 int comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* created) {
-  return made(pmpi.Comm_create(comm, group, created), comm, created);
+  return set_up_early(made(pmpi.Comm_create(comm, group, created), comm, created), created);
 }
 
 int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* created) {
-  return made(pmpi.Comm_create_group(comm, group, tag, created), comm, created);
+  return set_up_early(made(pmpi.Comm_create_group(comm, group, tag, created), comm, created), created);
 }
 
 int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* created) {
-  return made(pmpi.Comm_split(comm, color, key, created), comm, created);
+  return set_up_early(made(pmpi.Comm_split(comm, color, key, created), comm, created), created);
 }
 
 int comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* created) {
   const int result = made(pmpi.Comm_split_type(comm, type, key, info, created), comm, created);
-  return give_hints(result, info, created);
+  return set_up_early(give_hints(result, info, created), created);
 }
 
 int cart_create(MPI_Comm comm, int count, const int sizes[], const int periods[], int reorder,
                 MPI_Comm* created) {
-  return made(pmpi.Cart_create(comm, count, sizes, periods, reorder, created), comm, created);
+  return set_up_early(made(pmpi.Cart_create(comm, count, sizes, periods, reorder, created), comm, created),
+                      created);
 }
 
 int cart_sub(MPI_Comm comm, const int kept[], MPI_Comm* created) {
-  return made(pmpi.Cart_sub(comm, kept, created), comm, created);
+  return set_up_early(made(pmpi.Cart_sub(comm, kept, created), comm, created), created);
 }
 
 int graph_create(MPI_Comm comm, int count, const int index[], const int edges[], int reorder,
                  MPI_Comm* created) {
-  return made(pmpi.Graph_create(comm, count, index, edges, reorder, created), comm, created);
+  return set_up_early(made(pmpi.Graph_create(comm, count, index, edges, reorder, created), comm, created),
+                      created);
 }
 
 int dist_graph_create(MPI_Comm comm, int count, const int sources[], const int degrees[],
@@ -147,7 +158,7 @@ int dist_graph_create(MPI_Comm comm, int count, const int sources[], const int d
                       MPI_Comm* created) {
   const int result =
       pmpi.Dist_graph_create(comm, count, sources, degrees, destinations, weights, info, reorder, created);
-  return give_hints(made(result, comm, created), info, created);
+  return set_up_early(give_hints(made(result, comm, created), info, created), created);
 }
 
 int dist_graph_create_adjacent(MPI_Comm comm, int in, const int sources[], const int in_weights[], int out,
@@ -155,7 +166,7 @@ int dist_graph_create_adjacent(MPI_Comm comm, int in, const int sources[], const
                                MPI_Comm* created) {
   const int result = pmpi.Dist_graph_create_adjacent(comm, in, sources, in_weights, out, destinations,
                                                      out_weights, info, reorder, created);
-  return give_hints(made(result, comm, created), info, created);
+  return set_up_early(give_hints(made(result, comm, created), info, created), created);
 }
 
 int intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader, int tag,
@@ -169,6 +180,7 @@ int intercomm_merge(MPI_Comm inter, int is_high, MPI_Comm* created) {
   const Nested nested;
   join_worlds(host_of_job(), *created);
   look_again_whether_open();
+  runtime::has_made(widen<host::Comm>(*created));
   return result;
 }
 

@@ -90,10 +90,10 @@ void begin() {
 
 }  // namespace
 
-// The program may get more than it asks for. Messages between nodes that Unisono carries need all, and so do
-// agents that are threads of ranks.
+// The program may get more than it asks for. Messages between nodes that Unisono carries need all, and so
+// does what the runtime tells of.
 int least_thread_level() {
-  const bool needs_all = messages::asked_for() == "all" || runtime::are_agents_threads();
+  const bool needs_all = messages::asked_for() == "all" || runtime::needs_thread_multiple();
   return needs_all ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
 }
 

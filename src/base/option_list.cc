@@ -214,6 +214,10 @@ std::vector<OptionSpec> decision_options() {
           "calls gain. 0: set up at the first call, as where algorithms are forced, checked or "
           "reproducible.",
           0, 1000000000, &Options::set_up_after),
+      flag("set_up_early", "UNISONO_SET_UP_EARLY", "decision",
+           "Set up communicators between nodes where the program makes them (MPI_Comm_dup and the like). "
+           "For those that make none but non-blocking collectives.",
+           &Options::sets_up_early),
   };
 }
 
@@ -254,12 +258,11 @@ std::vector<OptionSpec> options_of_the_process() {
              "sessions, and the kernel schedules session by session, they sleep if yields take long.",
              &Options::wait),
       choice(
-          "progress", "UNISONO_PROGRESS", "thread|calls", "general",
-          "What lets non-blocking collectives go on while the program is neither waiting for them nor in "
-          "another call of which Unisono knows. thread: a thread that sleeps as long as the program comes by "
-          "itself; between nodes such calls then need MPI_THREAD_MULTIPLE. calls: nothing; messages are used "
-          "with any thread level, and a program hangs where one rank waits for such a call while another is "
-          "blocked elsewhere in MPI. The program's own messages (option messages) have a thread with both.",
+          "progress", "UNISONO_PROGRESS", "thread|everywhere|calls", "general",
+          "What lets non-blocking collectives go on while the program is elsewhere. thread: a thread that "
+          "sleeps as long as the program comes by itself; between nodes they then need MPI_THREAD_MULTIPLE. "
+          "everywhere: the same, and Unisono asks the MPI for that level. calls: nothing; a program hangs "
+          "where one waits for such a call and another is blocked elsewhere in MPI.",
           &Options::progress),
       choice(
           "messages", "UNISONO_MESSAGES", "off|node|all|auto", "general",

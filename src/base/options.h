@@ -18,6 +18,7 @@ struct DecisionOptions {
   std::string algorithm;  // "allreduce:ring(segment=64K),bcast:native"
   bool is_reproducible = false;
   std::int64_t set_up_after = 128;  // small calls on a communicator
+  bool sets_up_early = false;       // communicators between nodes, where they are made
   std::string table;                // files, separated by colons
   std::string site_table = "auto";  // a file; auto: the place where it is installed; empty: none
   std::string cache = "auto";       // a directory; auto: the user's; empty: none

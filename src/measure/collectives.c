@@ -4,6 +4,7 @@
 //
 //   collectives [--operations a,b] [--sizes 8,1024] [--precision PART] [--samples N] [--seconds S]
 //               [--comm world|split:N|strided:N|node|leaders|reversed] [--start barrier|window]
+//               [--form blocking|non-blocking]
 //               [--graph grid|moore:D,R|random:P|ring|complete]
 //               [--skew US] [--seed N] [--cold] [--skip-verify]
 //               [--candidates 'bcast:chain;bcast:binomial(segment=64K);...' [--finalists N]] [--serve]
@@ -14,7 +15,8 @@
 // and senders write their data anew before it. Whatever serves is called for a while before it is timed
 // (settle.h). Each of the candidates is tried in a few batches. The best of them take part in the
 // alternation, so that what is told of them was not what they were picked by. Rank 0 prints one JSON object
-// per line:
+// per line (of calls that do not block, each of which is waited for at once, `unisono` names what serves
+// those):
 //     {"operation","bytes","ranks","batch","native_s":[...],"unisono_s":[...],"unisono":"ring(...)",
 //      "is_same","candidates":[{"name","tried_s","samples_s":[...]}]}
 // Candidates that may not run there are left out. The first line says what is measured on (place.h), and in

@@ -42,6 +42,8 @@ static void read_option(const char* option, char* value, struct CommandLine* lin
     line->layout = value;
   } else if (strcmp(option, "--graph") == 0) {
     line->graph = value;
+  } else if (strcmp(option, "--form") == 0) {
+    is_non_blocking = strcmp(value, "non-blocking") == 0;
   } else if (strcmp(option, "--start") == 0) {
     start_of.is_window = strcmp(value, "window") == 0;
   } else if (strcmp(option, "--skew") == 0) {

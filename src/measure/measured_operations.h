@@ -17,40 +17,55 @@ static MPI_Comm comm = MPI_COMM_WORLD;  // in which `rank` and `size` count
 static int rank, size;
 static double *input, *output;
 
+// Whether calls are made as MPI_I... and waited for at once.
+static int is_non_blocking;
+#define CALL(blocking, non_blocking, ...)    \
+  do {                                       \
+    if (is_non_blocking) {                   \
+      MPI_Request request;                   \
+      non_blocking(__VA_ARGS__, &request);   \
+      MPI_Wait(&request, MPI_STATUS_IGNORE); \
+    } else {                                 \
+      blocking(__VA_ARGS__);                 \
+    }                                        \
+  } while (0)
+
 typedef void (*Run)(int bytes);
 static void run_barrier(int bytes) {
-  (void)bytes, MPI_Barrier(comm);
+  (void)bytes;
+  CALL(MPI_Barrier, MPI_Ibarrier, comm);
 }
 static void run_bcast(int bytes) {
-  MPI_Bcast(output, bytes, MPI_BYTE, 0, comm);
+  CALL(MPI_Bcast, MPI_Ibcast, output, bytes, MPI_BYTE, 0, comm);
 }
 static void run_reduce(int bytes) {
-  MPI_Reduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, comm);
+  CALL(MPI_Reduce, MPI_Ireduce, input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, comm);
 }
 static void run_allreduce(int bytes) {
-  MPI_Allreduce(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
+  CALL(MPI_Allreduce, MPI_Iallreduce, input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
 }
 static void run_gather(int bytes) {
-  MPI_Gather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, comm);
+  CALL(MPI_Gather, MPI_Igather, input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, comm);
 }
 static void run_scatter(int bytes) {
-  MPI_Scatter(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, comm);
+  CALL(MPI_Scatter, MPI_Iscatter, input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, 0, comm);
 }
 static void run_allgather(int bytes) {
-  MPI_Allgather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, comm);
+  CALL(MPI_Allgather, MPI_Iallgather, input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, comm);
 }
 static void run_alltoall(int bytes) {
-  MPI_Alltoall(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, comm);
+  CALL(MPI_Alltoall, MPI_Ialltoall, input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, comm);
 }
 
 static void run_reduce_scatter_block(int bytes) {
-  MPI_Reduce_scatter_block(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
+  CALL(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, input, output, bytes / 8, MPI_DOUBLE, MPI_SUM,
+       comm);
 }
 static void run_scan(int bytes) {
-  MPI_Scan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
+  CALL(MPI_Scan, MPI_Iscan, input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
 }
 static void run_exscan(int bytes) {
-  MPI_Exscan(input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
+  CALL(MPI_Exscan, MPI_Iexscan, input, output, bytes / 8, MPI_DOUBLE, MPI_SUM, comm);
 }
 
 // Uneven blocks: rank r's is (r % 2 ? 3 : 1) / 2 of the size, so that neighbours differ and the mean is the
@@ -81,51 +96,57 @@ static void set_counts(int count) {
 }
 static void run_allgatherv(int bytes) {
   set_counts(bytes);
-  MPI_Allgatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE, comm);
+  CALL(MPI_Allgatherv, MPI_Iallgatherv, input, uneven_counts[rank], MPI_BYTE, output, uneven_counts,
+       uneven_places, MPI_BYTE, comm);
 }
 static void run_reduce_scatter(int bytes) {
   set_counts(bytes / 8);
-  MPI_Reduce_scatter(input, output, uneven_counts, MPI_DOUBLE, MPI_SUM, comm);
+  CALL(MPI_Reduce_scatter, MPI_Ireduce_scatter, input, output, uneven_counts, MPI_DOUBLE, MPI_SUM, comm);
 }
 static void run_alltoallv(int bytes) {
   set_counts(bytes);
-  MPI_Alltoallv(input, even_counts, even_places, MPI_BYTE, output, even_counts, even_places, MPI_BYTE, comm);
+  CALL(MPI_Alltoallv, MPI_Ialltoallv, input, even_counts, even_places, MPI_BYTE, output, even_counts,
+       even_places, MPI_BYTE, comm);
 }
 static void run_alltoallw(int bytes) {
   set_counts(bytes);
-  MPI_Alltoallw(input, even_counts, even_places, byte_types, output, even_counts, even_places, byte_types,
-                comm);
+  CALL(MPI_Alltoallw, MPI_Ialltoallw, input, even_counts, even_places, byte_types, output, even_counts,
+       even_places, byte_types, comm);
 }
 static void run_gatherv(int bytes) {
   set_counts(bytes);
-  MPI_Gatherv(input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places, MPI_BYTE, 0, comm);
+  CALL(MPI_Gatherv, MPI_Igatherv, input, uneven_counts[rank], MPI_BYTE, output, uneven_counts, uneven_places,
+       MPI_BYTE, 0, comm);
 }
 static void run_scatterv(int bytes) {
   set_counts(bytes);
-  MPI_Scatterv(input, uneven_counts, uneven_places, MPI_BYTE, output, uneven_counts[rank], MPI_BYTE, 0, comm);
+  CALL(MPI_Scatterv, MPI_Iscatterv, input, uneven_counts, uneven_places, MPI_BYTE, output,
+       uneven_counts[rank], MPI_BYTE, 0, comm);
 }
 
 // With the neighbours on `graph`.
 static void run_neighbor_allgather(int bytes) {
-  MPI_Neighbor_allgather(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, neighbors_comm);
+  CALL(MPI_Neighbor_allgather, MPI_Ineighbor_allgather, input, bytes, MPI_BYTE, output, bytes, MPI_BYTE,
+       neighbors_comm);
 }
 static void run_neighbor_allgatherv(int bytes) {
   set_neighbor_counts(rank, bytes, 1);
-  MPI_Neighbor_allgatherv(input, count_of_rank(rank, bytes), MPI_BYTE, output, received_counts,
-                          received_places, MPI_BYTE, neighbors_comm);
+  CALL(MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, input, count_of_rank(rank, bytes), MPI_BYTE, output,
+       received_counts, received_places, MPI_BYTE, neighbors_comm);
 }
 static void run_neighbor_alltoall(int bytes) {
-  MPI_Neighbor_alltoall(input, bytes, MPI_BYTE, output, bytes, MPI_BYTE, neighbors_comm);
+  CALL(MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, input, bytes, MPI_BYTE, output, bytes, MPI_BYTE,
+       neighbors_comm);
 }
 static void run_neighbor_alltoallv(int bytes) {
   set_neighbor_counts(rank, bytes, 0);
-  MPI_Neighbor_alltoallv(input, sent_counts, sent_places, MPI_BYTE, output, received_counts, received_places,
-                         MPI_BYTE, neighbors_comm);
+  CALL(MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, input, sent_counts, sent_places, MPI_BYTE, output,
+       received_counts, received_places, MPI_BYTE, neighbors_comm);
 }
 static void run_neighbor_alltoallw(int bytes) {
   set_neighbor_counts(rank, bytes, 0);
-  MPI_Neighbor_alltoallw(input, sent_counts, sent_offsets, neighbor_types, output, received_counts,
-                         received_offsets, neighbor_types, neighbors_comm);
+  CALL(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, input, sent_counts, sent_offsets, neighbor_types,
+       output, received_counts, received_offsets, neighbor_types, neighbors_comm);
 }
 
 static const struct Operation {

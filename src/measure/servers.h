@@ -22,7 +22,9 @@ static int candidate_count;
 
 static int decide(const char* operation, long long bytes, char* text, size_t text_bytes) {
   const MPI_Comm* on = is_of_neighbors(operation) ? &neighbors_comm : &comm;
-  return decision_on == NULL ? -1 : decision_on(on, operation, bytes, text, text_bytes);
+  char name[64];
+  snprintf(name, sizeof name, "%s%s", is_non_blocking ? "i" : "", operation);
+  return decision_on == NULL ? -1 : decision_on(on, name, bytes, text, text_bytes);
 }
 
 static void enable(int is_enabled) {

@@ -74,10 +74,10 @@ bool Job::set_algorithm(const std::string& text) {
 }
 
 std::optional<tuning::Choice> Job::decision(Operation operation, std::int64_t bytes,
-                                            std::optional<host::Comm> handle) {
+                                            std::optional<host::Comm> handle, bool is_blocking) {
   Communicator* c = parts_->communicators.find_known(handle.value_or(parts_->world.host.world()));
   if (c == nullptr || c->native_reason != NativeReason::none) return std::nullopt;
-  return parts_->learning.choice_for(*c, operation, bytes);
+  return parts_->learning.choice_for(*c, operation, bytes, is_blocking);
 }
 
 std::optional<CrashFacts> Job::crash_facts() const {

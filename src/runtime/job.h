@@ -39,7 +39,7 @@ class Job {
   void end_region();
   bool set_algorithm(const std::string& text);
   std::optional<tuning::Choice> decision(Operation operation, std::int64_t bytes,
-                                         std::optional<host::Comm> handle = {});
+                                         std::optional<host::Comm> handle = {}, bool is_blocking = true);
   // What is to be known for the case that this process dies; nothing where that is not looked at.
   std::optional<CrashFacts> crash_facts() const;
 

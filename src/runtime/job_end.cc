@@ -63,7 +63,8 @@ void report(JobParts& parts) {
   if (parts.decisions.has_left_for_progress()) {
     hints.emplace_back(
         "calls that do not block were left to the MPI, since Unisono's messages could not go on while the "
-        "program is elsewhere: ask for MPI_THREAD_MULTIPLE (MPI_Init_thread), or set UNISONO_PROGRESS=calls");
+        "program is elsewhere: ask for MPI_THREAD_MULTIPLE (MPI_Init_thread), or run with --progress "
+        "everywhere");
   }
   if (!hint_of_spawned.empty()) hints.push_back(hint_of_spawned);
   if (!parts.messages.auto_text().empty()) hints.push_back(parts.messages.auto_text());

@@ -136,6 +136,11 @@ void inherit_across(host::Comm of, host::Comm made) {
   across().inherit(of, made);
 }
 
+void has_made(host::Comm made) {
+  if (job == nullptr || !job->parts().world.options.sets_up_early || job_across(made) != nullptr) return;
+  unless_peers_are_lost(made, [&](JobParts& parts) { parts.communicators.set_up_early(made); });
+}
+
 Outcome collective(const Call& call, int* error) {
   return job == nullptr ? Outcome::native : job_of(call.comm).parts().blocking.run(call, error);
 }
@@ -254,9 +259,10 @@ bool set_algorithm(const char* text) {
 }
 
 std::string decision(const char* operation, std::int64_t bytes, std::optional<host::Comm> comm) {
-  const auto known = operation_from_name(operation);
+  const bool is_blocking = *operation != 'i';
+  const auto known = operation_from_name(is_blocking ? operation : operation + 1);
   if (job == nullptr || !known) return {};
-  const auto choice = (comm ? job_of(*comm) : *job).decision(*known, bytes, comm);
+  const auto choice = (comm ? job_of(*comm) : *job).decision(*known, bytes, comm, is_blocking);
   return choice ? choice->text() : std::string();
 }
 
@@ -293,9 +299,10 @@ bool is_profile_wanted() {
   return read_options(Environment::of_process(), &warnings).is_profiled;
 }
 
-bool are_agents_threads() {
+bool needs_thread_multiple() {
   std::vector<std::string> warnings;  // said elsewhere
-  return read_options(Environment::of_process(), &warnings).agents == "thread";
+  const Options options = read_options(Environment::of_process(), &warnings);
+  return options.agents == "thread" || options.progress == "everywhere";
 }
 
 const std::vector<int>* node_labels() {

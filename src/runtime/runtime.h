@@ -16,8 +16,9 @@
 
 namespace unisono::runtime {
 
-// Does the user want agents that are threads of ranks? They need MPI_THREAD_MULTIPLE. Asked before MPI_Init.
-bool are_agents_threads();
+// Does the user want what needs MPI_THREAD_MULTIPLE, whatever the program asks for: agents that are threads
+// of ranks, or calls that go on everywhere? Asked before MPI_Init.
+bool needs_thread_multiple();
 
 // After the host's MPI_Init has succeeded, on every process, once. Collective over the world. Never fails:
 // what cannot be set up makes later calls native, with a reason. `spawned_as`: the name by which the world
@@ -35,6 +36,10 @@ void serve_across(std::unique_ptr<host::Host> host);
 bool has_across();
 // `made` was made of `of`, by a call collective over it.
 void inherit_across(host::Comm of, host::Comm made);
+
+// The program has made `made`, by a call that all its ranks are in. Collective over it where option
+// set_up_early is on.
+void has_made(host::Comm made);
 
 // True between start() and finish(); wrappers pass straight through otherwise.
 bool is_running();
@@ -113,7 +118,8 @@ void set_enabled(bool is_enabled);
 // ranks alike, with no collective under way. False where the text is wrong: then nothing changes.
 bool set_algorithm(const char* text);
 
-// What serves blocking calls of an operation by its name with so many bytes on a communicator, or the world:
+// What serves blocking calls of an operation by its name with so many bytes on a communicator, or the world.
+// With an i before the name: those that do not block.
 // "algorithm(parameters)". Empty where there is no such operation, or where nothing is decided here.
 std::string decision(const char* operation, std::int64_t bytes, std::optional<host::Comm> comm = {});
 

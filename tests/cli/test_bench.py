@@ -180,6 +180,8 @@ def test_conditions_go_to_the_program_and_are_said(
         "window",
         "--comm",
         "split:2",
+        "--form",
+        "non-blocking",
         "--graph",
         "moore:2,1",
     )
@@ -190,6 +192,7 @@ def test_conditions_go_to_the_program_and_are_said(
         ["--seed", "7"],
         ["--start", "window"],
         ["--comm", "split:2"],
+        ["--form", "non-blocking"],
         ["--graph", "moore:2,1"],
     ):
         at = options.index(wanted[0])
@@ -198,7 +201,10 @@ def test_conditions_go_to_the_program_and_are_said(
         "results are compared unless told otherwise"
     )
     assert "within 20 us at random (seed 7)" in result.output
-    assert "communicator: split:2; start: window; caches: cold" in result.output
+    assert (
+        "communicator: split:2; start: window; caches: cold; calls that do not block, each waited for at once"
+        in result.output
+    )
     assert run(mpi).exit_code == 0
     assert "--skew" not in said.read_text() and "--cold" not in said.read_text()
 

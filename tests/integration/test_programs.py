@@ -172,6 +172,32 @@ def test_none_but_calls_that_do_not_block(mpi: Mpi, runner: Runner, ranks: int, 
 
 
 @pytest.mark.in_turns(3)
+def test_none_but_calls_that_do_not_block_between_nodes(mpi: Mpi, runner: Runner):
+    """A program with MPI_Init, whose calls go on while its ranks sit in calls of the MPI."""
+    report = runner.scratch / "report.json"
+    calls = 100
+    command = [compile_program(mpi, "set_up_aside.c"), str(calls)]
+    environment = {
+        "UNISONO_NODES": "2,1,1",
+        "UNISONO_PROGRESS": "everywhere",
+        "UNISONO_SET_UP_EARLY": "1",
+        "UNISONO_REPORT": str(report),
+        "UNISONO_ALGORITHM": "alltoall:pairwise,allgather:ring",
+    }
+    result = runner.unisono(mpi, 4, command, environment, timeout=90)
+    assert result.check().output == "OK\n", str(result)
+    written = json.loads(report.read_text())
+    served = {
+        entry["operation"]
+        for entry in written["classes"]
+        if entry["form"] == "non-blocking" and entry["algorithm"] != "native"
+    }
+    assert served == {"allreduce", "bcast", "allgather", "alltoall", "barrier"}, written
+    reasons = [entry["reason"] for entry in written["native"] if "non-blocking" in entry["reason"]]
+    assert reasons == [], written
+
+
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_persistent_collectives_of_neighbors(mpi: Mpi, runner: Runner, ranks: int):
     command = [compile_program(mpi, "neighbors.c")]

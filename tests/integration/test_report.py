@@ -78,8 +78,8 @@ def test_messages_that_cannot_go_on(cluster_mpi: Mpi, runner: Runner, cluster: C
     _, report = reported(runner, cluster_mpi, "started", ranks=4, cluster=cluster, layout=layout)
     (row,) = rows(report, "allreduce")
     assert row["algorithm"] == "native" and "MPI_THREAD_MULTIPLE" in row["reason"]
-    assert any("UNISONO_PROGRESS=calls" in hint for hint in report["hints"])
-    environment = {"UNISONO_PROGRESS": "calls"}
+    assert any("--progress everywhere" in hint for hint in report["hints"])
+    environment = {"UNISONO_PROGRESS": "everywhere"}
     _, report = reported(
         runner, cluster_mpi, "started", ranks=4, cluster=cluster, layout=layout, environment=environment
     )

@@ -293,6 +293,16 @@ def test_bench_begins_as_it_is_told(mpi: Mpi, runner: Runner):
 
 
 @pytest.mark.dear
+@pytest.mark.in_turns(3, 2)
+def test_bench_measures_calls_that_do_not_block(mpi: Mpi, runner: Runner):
+    """Fused operations are for blocking calls alone, and so never named of these."""
+    blocking = benchmark(mpi, runner, "--seconds", "0.05")
+    started = benchmark(mpi, runner, "--form", "non-blocking", "--seconds", "0.05")
+    of_blocking, of_started = ([cell["algorithm"] for cell in cells] for cells in (blocking, started))
+    assert all(of_started) and of_started[0] != of_blocking[0] == "fused", (of_blocking, of_started)
+
+
+@pytest.mark.dear
 @pytest.mark.alone
 def test_bench_takes_as_many_samples_as_precision_needs(runner: Runner):
     """No median is that uncertain: what is looked at first is enough. Without precision the number decides."""

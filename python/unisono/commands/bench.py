@@ -59,6 +59,7 @@ class Asked:
     seed: int
     cold: bool
     comm: str
+    form: str
     graph: str
     plot: Path | None
     as_json: bool
@@ -80,6 +81,8 @@ class Asked:
         options += [
             "--comm",
             self.comm,
+            "--form",
+            self.form,
             "--graph",
             self.graph,
             "--start",
@@ -106,6 +109,8 @@ class Asked:
         """How calls begin, in words."""
         caches = "cold" if self.cold else "warm"
         parts = [f"communicator: {self.comm}", f"start: {self.start}", f"caches: {caches}"]
+        if self.form != "blocking":
+            parts.append("calls that do not block, each waited for at once")
         if self.skew > 0:
             parts.append(f"ranks arrive within {self.skew:g} us at random (seed {self.seed})")
         return "; ".join(parts)
@@ -191,6 +196,13 @@ class Asked:
     "All groups at the same time.",
 )
 @click.option(
+    "--form",
+    type=HintingChoice(["blocking", "non-blocking"]),
+    default="blocking",
+    show_default=True,
+    help="The calls: MPI_Bcast and the like, or MPI_Ibcast and the like with MPI_Wait behind each.",
+)
+@click.option(
     "--graph",
     default="grid",
     show_default=True,
@@ -223,6 +235,7 @@ def command(asked: Asked) -> None:
     \b
       unisono bench --skew 50 --seed 7 --operation bcast,allreduce -- mpirun -n 4
       unisono bench --cold --start window --size 64K,1M --plot cold.svg -- mpirun -n 4
+      unisono bench --form non-blocking --operation bcast,alltoall --size 64K,1M -- mpirun -n 2
     """
     picture_name(asked.plot)
     plan = asked.plan()

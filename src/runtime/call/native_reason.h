@@ -55,8 +55,7 @@ constexpr std::string_view describe(NativeReason reason) {
       return "non-blocking calls while their communicator was being set up";
     case NativeReason::not_set_up:
       return "non-blocking calls before a blocking one has set up the communicator, which they can "
-             "themselves "
-             "inside a node alone, and not with option 'verify'";
+             "themselves inside a node alone, and not with option 'verify' (or option 'set_up_early')";
     case NativeReason::operator_aside:
       return "non-blocking calls with an operator of the program's own, which is for its threads alone, or "
              "with any other that the MPI alone applies, without MPI_THREAD_MULTIPLE";

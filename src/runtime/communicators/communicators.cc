@@ -40,6 +40,10 @@ Communicator* Communicators::find_for_started(host::Comm handle) {
   return c != nullptr ? c : make(handle, Occasion::started_call);
 }
 
+void Communicators::set_up_early(host::Comm handle) {
+  if (find_known(handle) == nullptr && set_up_.spans_nodes(handle)) make(handle, Occasion::making);
+}
+
 Communicator* Communicators::find_known(host::Comm handle) {
   const Freeing* freeing = find_freeing(handle);
   if (freeing != nullptr && freeing->table == this) [[unlikely]]
@@ -71,6 +75,7 @@ NativeReason Communicators::set_up_first(Communicator& c, Occasion occasion) {
   if (world_.host.is_intercommunicator(c.handle)) return NativeReason::intercommunicator;
   if (c.size == 1) return NativeReason::one_rank;
   if (occasion == Occasion::start_of_job) return set_up_.begin(c);
+  if (occasion == Occasion::making) return set_up_.run(c);
   if (occasion == Occasion::started_call || may_wait_with_set_up(c.handle)) return NativeReason::few_calls;
   return set_up_.run(c);
 }

@@ -49,6 +49,9 @@ class Communicators {
   // Null where no call has come on it.
   Communicator* find_known(host::Comm handle);
 
+  // One that the program has just made, all of whose ranks are here: sets it up where they are on several
+  // nodes, for calls that must not wait.
+  void set_up_early(host::Comm handle);
   // One that had few calls: does this blocking call set it up? None, or why not.
   bool is_set_up_now(Communicator& c, const Call& call);
   // A call that does not block, where no blocking one has set it up: is it Unisono's?
@@ -76,7 +79,7 @@ class Communicators {
 
  private:
   // In which one is met for the first time.
-  enum class Occasion : std::uint8_t { start_of_job, blocking_call, started_call };
+  enum class Occasion : std::uint8_t { start_of_job, making, blocking_call, started_call };
   Communicator* find_anew(host::Comm handle, std::uint64_t generation, Occasion occasion);
   Communicator* make(host::Comm handle, Occasion occasion);
   NativeReason set_up_first(Communicator& c, Occasion occasion);

@@ -175,6 +175,17 @@ bool SetUp::may_wait() const {
          !serves_all_.load(std::memory_order_relaxed);
 }
 
+bool SetUp::spans_nodes(host::Comm handle) const {
+  std::vector<int> ranks;
+  if (world_.host.is_intercommunicator(handle)) return false;
+  if (world_.host.translate_ranks(handle, world_.comm, &ranks) != host::success || ranks.empty())
+    return false;
+  if (std::ranges::count(ranks, host::no_rank) != 0) return false;
+  const auto node_of = [&](int rank) { return world_.node_labels[static_cast<std::size_t>(rank)]; };
+  return !world_.options.use_shared_memory ||
+         std::ranges::any_of(ranks, [&](int rank) { return node_of(rank) != node_of(ranks.front()); });
+}
+
 shm::WaitConfig SetUp::wait_config() const {
   shm::WaitConfig config;
   config.policy = world_.wait_policy();

@@ -42,6 +42,8 @@ class SetUp {
   void serve_all() { serves_all_.store(true, std::memory_order_relaxed); }
   // Is there no wish that only set-up communicators fulfil?
   bool may_wait() const;
+  // Are ranks of several nodes in it, and none of other worlds? The same on all ranks. Local.
+  bool spans_nodes(host::Comm handle) const;
 
  private:
   NativeReason take_first_identifier(Communicator& c);

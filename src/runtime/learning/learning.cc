@@ -246,15 +246,18 @@ void Learning::prepare(Communicator& c, CallClass& candidate, const Call& call, 
   align(c, *candidate.learner, call);
 }
 
-std::optional<tuning::Choice> Learning::choice_for(Communicator& c, Operation operation, std::int64_t bytes) {
+std::optional<tuning::Choice> Learning::choice_for(Communicator& c, Operation operation, std::int64_t bytes,
+                                                   bool is_blocking) {
   const Call call{.operation = operation, .comm = c.handle};
   const std::int64_t deciding = is_decided_by_bytes(operation) ? bytes : 0;
   const CallClass& entry = c.call_class(operation, true, deciding, c.learning.regions.agreed(c.calls));
   if (entry.kind == CallClass::Kind::learned) {
     const auto chosen = static_cast<std::size_t>(entry.learned->learner.policy().chosen());
-    return *entry.learned->blocking[chosen].choice;
+    if (is_blocking) return *entry.learned->blocking[chosen].choice;
+    const CallClass& started = entry.learned->non_blocking[chosen];
+    if (started.kind != CallClass::Kind::undecided) return *started.choice;
   }
-  return decisions_.choose(decisions_.question(c, call, true, deciding, true));
+  return decisions_.choose(decisions_.question(c, call, true, deciding, is_blocking));
 }
 
 }  // namespace unisono::runtime

@@ -35,8 +35,9 @@ class Learning {
   // What a call that does not block uses of what was learned; null: nothing was.
   CallClass* class_of_start(Communicator& c, const Call& call, bool is_commutative, std::int64_t bytes,
                             std::shared_ptr<LearnedClass>* whole);
-  // What serves blocking calls of so many bytes now.
-  std::optional<tuning::Choice> choice_for(Communicator& c, Operation operation, std::int64_t bytes);
+  // What serves calls of so many bytes now.
+  std::optional<tuning::Choice> choice_for(Communicator& c, Operation operation, std::int64_t bytes,
+                                           bool is_blocking);
   // Before a call of a candidate that is timed.
   void prepare(Communicator& c, CallClass& candidate, const Call& call, std::int64_t bytes);
 

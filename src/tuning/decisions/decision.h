@@ -95,8 +95,8 @@ class Chooser {
 
 // Would calls of this kind have been Unisono's, but for what its messages need to go on (why_not_taken)?
 inline constexpr std::string_view needs_progress =
-    "sends messages, which go on while the program is elsewhere only with MPI_THREAD_MULTIPLE "
-    "(or UNISONO_PROGRESS=calls), and on communicators that have made a blocking or persistent call";
+    "sends messages, which go on while the program is elsewhere only with MPI_THREAD_MULTIPLE (or --progress "
+    "everywhere), and on communicators that have made a blocking or persistent call";
 
 // Do calls of this kind get tests at the start of a job (A10), by the options, where a table's rule is not
 // for just their case?

@@ -52,6 +52,10 @@ bool has_across() {
 
 void inherit_across(host::Comm /*of*/, host::Comm /*made*/) {}
 
+void has_made(host::Comm made) {
+  recording.made.push_back(made);
+}
+
 bool is_running() {
   return recording.starts > recording.finishes;
 }
@@ -78,7 +82,7 @@ std::int64_t record_bytes_option() {
 std::string messages_option() {
   return "off";
 }
-bool are_agents_threads() {
+bool needs_thread_multiple() {
   return false;
 }
 

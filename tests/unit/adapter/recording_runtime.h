@@ -13,6 +13,7 @@ struct Recording {
   std::vector<unisono::runtime::Call> calls;
   std::vector<double> native_seconds;
   std::vector<unisono::runtime::Completion> completions;  // of calls that do not block
+  std::vector<unisono::host::Comm> made;
   std::vector<unisono::host::Comm> ended;
   std::map<unisono::host::Comm, std::uintptr_t> marks;  // of those that are being freed
   std::vector<unisono::host::Comm> refused;             // persistent calls on them

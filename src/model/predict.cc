@@ -249,7 +249,7 @@ Prepared prepare(const Candidate& candidate, const Problem& problem, std::int64_
   const Descriptor& algorithm = *candidate.algorithm;
   std::string why =
       why_illegal(algorithm, problem, bytes, options.has_shared_memory, options.has_single_copy);
-  if (why.empty() && algorithm.legality.waits_inside && !options.is_blocking)
+  if (why.empty() && !algorithm.legality.may_start() && !options.is_blocking)
     why = "waits inside, which the call must not";
   if (!why.empty()) return {.problem = std::move(why), .build = {}, .size = {}};
   CallSize size = size_of(problem.operation, bytes, machine);

@@ -426,9 +426,11 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     calls += (
         " Neighbor_alltoallv Neighbor_alltoallw Comm_rank Comm_size Dims_create Cart_create Cart_shift Abort"
     )
-    calls += " Dist_graph_create_adjacent"
-    stub = "#pragma once\ntypedef int MPI_Comm, MPI_Datatype;\ntypedef long MPI_Aint;\n"
+    calls += " Dist_graph_create_adjacent Wait"
+    calls += "".join(f" I{name.lower()}" for name in calls.split())
+    stub = "#pragma once\ntypedef int MPI_Comm, MPI_Datatype, MPI_Request;\ntypedef long MPI_Aint;\n"
     stub += "enum { MPI_COMM_WORLD, MPI_COMM_NULL, MPI_BYTE, MPI_DOUBLE, MPI_SUM, MPI_INFO_NULL };\n"
+    stub += "#define MPI_STATUS_IGNORE NULL\n"
     (tmp_path / "mpi.h").write_text(
         stub + "".join(f"#define MPI_{name}(...) ((void)0)\n" for name in calls.split())
     )

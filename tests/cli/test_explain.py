@@ -144,6 +144,8 @@ def test_what_changes_the_answer(explain: Explain) -> None:
     assert explain.json("allreduce")["question"]["shape"] == "8 ranks on 1 node"
     found = explain.json("allreduce", "8", "--layout", "4", "--non-blocking", "--ordered")
     assert (found["question"]["form"], found["question"]["operator"]) == ("non-blocking", "ordered")
+    assert found["choice"]["algorithm"].startswith("fused")
+    found = explain.json("gatherv", "--layout", "4", "--non-blocking")
     assert not found["choice"]["algorithm"].startswith("fused")
     assert any("waits inside" in entry["illegal"] for entry in found["candidates"])
     forced = explain.json("allreduce", "--layout", "4", "--algorithm", "allreduce:ring")

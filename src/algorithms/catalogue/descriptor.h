@@ -53,6 +53,8 @@ struct Legality {
   // Of neighbours: Problem::neighborhood has those of all ranks. Small graphs are told to all at the set-up.
   bool needs_whole_graph = false;
   bool waits_inside = false;  // some step is fused: not for calls that do not block
+  // But for those that are one fused operation on one node, which the engine begins and asks again.
+  bool is_asked_again = false;
   // Goes by the tree of switches. Where none is described all nodes hang on one switch; where one is, but not
   // of this job, it is not legal.
   bool needs_topology = false;
@@ -66,6 +68,7 @@ struct Legality {
   std::int64_t max_bytes = 0;
   std::int64_t max_total_bytes = 0;
 
+  bool may_start() const { return !waits_inside || is_asked_again; }
   bool is_limited() const { return max_bytes > 0 || max_total_bytes > 0; }
   bool takes(std::int64_t bytes, int ranks) const {
     return (max_bytes == 0 || bytes <= max_bytes) &&

@@ -177,6 +177,7 @@ std::vector<Descriptor> make() {
   Descriptor fused_exclusive = descriptor(Operation::exscan, "fused", sentence, fused_exscan);
   fused_inclusive.engine = fused_exclusive.engine = Engine::fused;
   fused_inclusive.legality.waits_inside = fused_exclusive.legality.waits_inside = true;
+  fused_inclusive.legality.is_asked_again = fused_exclusive.legality.is_asked_again = true;
   fused_inclusive.legality.max_bytes = fused_exclusive.legality.max_bytes = fused_max_bytes;
   std::vector<Descriptor> all{
       std::move(fused_inclusive), std::move(fused_exclusive),
@@ -193,6 +194,7 @@ std::vector<Descriptor> make() {
                    fused_reduce_scatter);
     fused.engine = Engine::fused;
     fused.legality.waits_inside = true;
+    fused.legality.is_asked_again = operation == Operation::reduce_scatter_block;
     fused.legality.max_total_bytes = fused_max_bytes;
     all.push_back(std::move(fused));
     all.push_back(through_channel(

@@ -27,7 +27,8 @@ bool may_call_program(const StartedCall& call) UNISONO_REQUIRES(held_queues) {
   if (call.entry->kind == CallClass::Kind::by_agents) return false;
   const bool is_before_blocks = call.stage == Run::Stage::waiting || call.stage == Run::Stage::in_header;
   if (is_before_blocks && call.header != nullptr) return schedule::has_messages(*call.header);
-  return schedule::has_messages(*call.compiled) || (call.op && call.op->is_applied_by_host());
+  const bool has_messages = call.compiled != nullptr && schedule::has_messages(*call.compiled);
+  return has_messages || (call.op && call.op->is_applied_by_host());
 }
 
 }  // namespace

@@ -226,7 +226,8 @@ int StartedCalls::prepare(StartedCall* started) const {
   started->packing = started->verified.check != nullptr              ? BlockTransfer::Packing::apart
                      : started->communicator->checking.interval != 0 ? BlockTransfer::Packing::for_any
                                                                      : BlockTransfer::Packing::as_needed;
-  const int error = engines_.of(*started).start(*started);
+  started->engine = &engines_.of(*started);
+  const int error = started->engine->start(*started);
   if (error != host::success || !is_reduction(started->call.operation)) return error;
   started->float_control = FloatControl::of_this_thread();
   started->is_of_program_alone = is_of_program_alone(world_, progress_, started->call);
@@ -244,11 +245,11 @@ bool StartedCalls::advance(StartedCall* call) {
     }
     const bool is_agreement = call->agreement == Agreement::under_way;
     const bool is_to_begin = !is_agreement && call->stage == Run::Stage::waiting;
-    if (is_to_begin) checks_.replace_where_found_wrong(call);
+    if (is_to_begin && checks_.replace_where_found_wrong(call)) call->engine = &engines_.of(*call);
     const UnevenMemory uneven = call->work->memory_of(call->call.operation);
     const InsideAlgorithm here(is_agreement ? nullptr : call->entry, call->bytes,
                                {.call = &call->call, .ranks = c.size, .uneven = &uneven});
-    if (poll_step(engines_.of(*call), call, queues_)) {
+    if (poll_step(*call->engine, call, queues_)) {
       if (!is_agreement) return true;
       call->error = call->work->executor.finish();
       if (call->error != host::success) return true;
@@ -327,7 +328,7 @@ bool StartedCalls::advance() {
 // Outside of the lock: operators are the program's. Whoever completes the request hears of errors.
 void StartedCalls::conclude(std::vector<std::unique_ptr<StartedCall>>* calls) {
   for (const auto& call : *calls) {
-    engines_.of(*call).finish(*call);
+    call->engine->finish(*call);
     // Where the host's part failed its error handler has spoken.
     if (call->verified.check != nullptr) checks_.conclude(call.get());
     if (call->call.staging != nullptr && call->error == host::success)

@@ -244,16 +244,16 @@ tuning::Choice StartedChecks::find_stand_in(Communicator& c, const StartedCall& 
   return {};
 }
 
-void StartedChecks::replace_where_found_wrong(StartedCall* started) {
+bool StartedChecks::replace_where_found_wrong(StartedCall* started) {
   Communicator& c = *started->communicator;
   const auto& found = c.queue->found;
   CallClass* entry = started->entry;
   while (!found.empty() && found.contains(started->algorithm)) {
     if (entry->stand_in == nullptr) {
       tuning::Choice choice = find_stand_in(c, *started);
-      if (choice.algorithm == nullptr) return;
+      if (choice.algorithm == nullptr) return false;
       entry->stand_in = std::make_unique<CallClass>();
-      entry->stand_in->kind = CallClass::Kind::scheduled;
+      entry->stand_in->kind = kind_of(c, choice, problem_of(c, started->call, started->is_commutative));
       entry->stand_in->choice = std::make_unique<tuning::Choice>(std::move(choice));
     }
     const auto bytes = static_cast<std::uint64_t>(started->bytes);
@@ -261,7 +261,7 @@ void StartedChecks::replace_where_found_wrong(StartedCall* started) {
     entry = entry->stand_in.get();
     started->algorithm = entry->choice->algorithm;
   }
-  if (entry == started->entry) return;
+  if (entry == started->entry) return false;
   started->entry = entry;
   if (started->verified.check != nullptr) started->verified.choice = *entry->choice;
   Workspace& work = *started->work;
@@ -271,6 +271,7 @@ void StartedChecks::replace_where_found_wrong(StartedCall* started) {
   started->header = nullptr;
   if (is_uneven)
     started->header = Schedules::header(c, *entry, started->call, false, &work, &started->header_data);
+  return true;
 }
 
 void StartedChecks::settle(Communicator& c) {

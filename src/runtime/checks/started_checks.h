@@ -42,8 +42,8 @@ class StartedChecks {
   // When a call's turn has come: agrees before it, and takes what the ranks have agreed on.
   void start_agreement(StartedCall* started) const UNISONO_REQUIRES(held_queues);
   void take_findings(Communicator& c, const std::vector<std::uint64_t>& told) UNISONO_REQUIRES(held_queues);
-  // Another algorithm, where the call's was found wrong since it was started.
-  void replace_where_found_wrong(StartedCall* started) UNISONO_REQUIRES(held_queues);
+  // Another algorithm, where the call's was found wrong since it was started. True: it has one.
+  bool replace_where_found_wrong(StartedCall* started) UNISONO_REQUIRES(held_queues);
 
   // At a blocking collective, after all calls under way: the ranks agree on what is left, and all that was
   // decided by what was found wrong is decided anew. Not checked: MPI forbids other calls on it meanwhile.

@@ -10,6 +10,8 @@
 
 namespace unisono::runtime {
 
+class Engine;
+
 struct Run {
   Run() = default;
   Run(const Run&) = delete;
@@ -20,7 +22,8 @@ struct Run {
   CallClass* entry = nullptr;
   // What was decided, which the program may change meanwhile (unisono_set_algorithm).
   const algorithms::Descriptor* algorithm = nullptr;
-  std::int64_t bytes = 0;  // that decide
+  const Engine* engine = nullptr;  // of calls that do not block: what has begun goes on with it
+  std::int64_t bytes = 0;          // that decide
   bool is_commutative = true;
   bool is_blocking = true;
   Workspace* work = nullptr;

@@ -66,6 +66,7 @@ tuning::Question Decisions::question(const Communicator& c, const Call& call, bo
                             .has_single_copy = c.has_single_copy,
                             .has_streams = c.node.slice != nullptr && c.node.slice->has_streams(),
                             .is_blocking = is_blocking,
+                            .may_ask_again = !call.is_persistent && !c.is_reproducible,
                             .may_send = is_blocking || may_send_aside(c),
                             .is_oversubscribed = c.is_oversubscribed,
                             .mpi = world_.host.library_name(),

@@ -7,7 +7,9 @@ namespace unisono::runtime {
 
 const Engine& Engines::of(const Run& run) const {
   if (run.entry->kind == CallClass::Kind::by_agents) return agents_;
-  if (!run.is_blocking || run.entry->kind != CallClass::Kind::fused) return scheduled_;
+  if (run.entry->kind != CallClass::Kind::fused) return scheduled_;
+  if (!run.is_blocking)
+    return FusedSlots::may_start(run.call) ? static_cast<const Engine&>(fused_) : scheduled_;
   if (is_neighborhood(run.call.operation)) {
     return NeighborLines::has_room(*run.communicator) ? static_cast<const Engine&>(neighbor_lines_)
                                                       : scheduled_;

@@ -49,13 +49,48 @@ void run_fused(Communicator& c, const Call& call, const void* input, void* outpu
   }
 }
 
+// The arguments as run_fused() gives them.
+shm::FusedCall FusedSlots::fused_call(const Run& run) {
+  const Transfer& transfer = *run.transfer;
+  const FusedSize size = fused_size(run.arguments.extent, run.data.combine);
+  const Operation operation = run.call.operation;
+  const bool is_in_place = transfer.is_in_place();
+  const std::size_t own = size.bytes * static_cast<std::size_t>(run.communicator->rank);
+  void* into = transfer.output();
+  const void* from = is_in_place ? into : transfer.input();
+  if (is_in_place && (operation == Operation::gather || operation == Operation::allgather))
+    from = static_cast<const char*>(from) + own;
+  if (operation == Operation::scatter) {
+    from = transfer.input();
+    if (is_in_place) into = const_cast<char*>(static_cast<const char*>(from)) + own;
+  }
+  return {.operation = operation,
+          .into = into,
+          .from = from,
+          .bytes = moves_data(operation) ? size.bytes : 0,
+          .count = size.elements,
+          .combine = size.combine,
+          .root = run.call.root};
+}
+
 int FusedSlots::start(Run& run) const {
+  run.stage = Run::Stage::waiting;
+  run.header = run.compiled = nullptr;
   const int error = pack(run);
   if (error == host::success) make_operator(run);
   return error;
 }
 
 bool FusedSlots::poll(Run& run) const {
+  if (!run.is_blocking) {
+    shm::Slice& slice = *run.work->slice;
+    const shm::FusedCall call = fused_call(run);
+    if (run.stage == Run::Stage::waiting) {
+      if (!slice.start_fused(call)) return false;
+      run.stage = Run::Stage::in_blocks;
+    }
+    return slice.end_fused(call);
+  }
   const Transfer& transfer = *run.transfer;
   run_fused(*run.communicator, run.call, transfer.input(), transfer.output(), transfer.is_in_place(),
             fused_size(run.arguments.extent, run.data.combine));

@@ -20,6 +20,13 @@ class FusedSlots final : public Engine {
   using Engine::Engine;
   int start(Run& run) const override;
   bool poll(Run& run) const override;
+  // Does this engine make such calls that do not block? What it makes is decided alike (Legality::may_start).
+  static bool may_start(const Call& call) {
+    return !call.is_persistent && !is_neighborhood(call.operation) && !has_uneven_blocks(call.operation);
+  }
+
+ private:
+  static shm::FusedCall fused_call(const Run& run);
 };
 
 }  // namespace unisono::runtime

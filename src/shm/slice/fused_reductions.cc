@@ -138,14 +138,11 @@ void Slice::State::reduce_scatter_of_two(char* into, const char* from, std::size
   advance(lines_of(bytes));
 }
 
-// Everyone writes all it has as one message; each rank takes its part of all, and joins them in rank order.
-void Slice::State::reduce_part_of_many(char* into, const char* from, std::size_t first, std::size_t count,
-                                       std::size_t total, const Combine& combine, const WaitConfig& wait) {
+void Slice::State::join_part(void* into, const char* own, std::size_t offset, std::size_t count,
+                             std::size_t whole, const Combine& combine, const WaitConfig& wait) {
   const std::size_t bytes = count * combine.element_bytes;
-  const std::size_t whole = total * combine.element_bytes;
-  const std::size_t offset = first * combine.element_bytes;
   const auto operand = [&](int peer, char* room) -> const void* {
-    if (peer == rank) return from + offset;
+    if (peer == rank) return own;
     if (is_in_lines(whole)) {
       fetch_part(room, offset, bytes, whole, position, peer, wait);
       return room;
@@ -153,10 +150,18 @@ void Slice::State::reduce_part_of_many(char* into, const char* from, std::size_t
     await_payload(current[peer], position, wait);
     return block(peer) + offset;
   };
+  join_in_rank_order(into, count, combine, size, result, incoming, operand);
+}
+
+// Everyone writes all it has as one message; each rank takes its part of all, and joins them in rank order.
+void Slice::State::reduce_part_of_many(char* into, const char* from, std::size_t first, std::size_t count,
+                                       std::size_t total, const Combine& combine, const WaitConfig& wait) {
+  const std::size_t whole = total * combine.element_bytes;
+  const std::size_t offset = first * combine.element_bytes;
   begin_operation(whole, wait);
   post_and_arrive(from, whole, wait);
   if (count != 0) {
-    join_in_rank_order(into, count, combine, size, result, incoming, operand);
+    join_part(into, from + offset, offset, count, whole, combine, wait);
     peers_done = position;  // who has no part has seen nobody
   }
   advance(lines_of(whole));

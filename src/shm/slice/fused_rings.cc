@@ -15,7 +15,7 @@ void Slice::State::wait_for_line(const Line& line, std::uint64_t at, const WaitC
 // The limits leave three quarters of the ring to run ahead: a quarter is for the longest operation, and by up
 // to a quarter the others' `consumed` may be behind. What a rank has finished it publishes before it waits
 // for anybody, so two ranks never wait for each other here.
-void Slice::State::make_room(const WaitConfig& wait) {
+bool Slice::State::find_room(const WaitConfig& wait) {
   const std::uint64_t lines = ring_mask + 1;
   const std::uint64_t quarter = lines / 4;
   if (position - published >= quarter) {
@@ -23,16 +23,21 @@ void Slice::State::make_room(const WaitConfig& wait) {
     consumed[rank].value.store(position, std::memory_order_release);
     if (is_ringing) shm::ring(wait.doorbell);
   }
-  Backoff backoff(wait);
-  while (position + quarter > peers_done + lines) {
+  if (position + quarter > peers_done + lines) {
     std::uint64_t least = position;
     for (int peer = 0; peer < size; ++peer) {
       if (peer != rank) least = std::min(least, consumed[peer].value.load(std::memory_order_acquire));
     }
     peers_done = std::max(peers_done, least);
-    if (position + quarter > peers_done + lines) backoff.step();
+    if (position + quarter > peers_done + lines) return false;
   }
   soft_limit = std::min(peers_done + lines - quarter, published + quarter);
+  return true;
+}
+
+void Slice::State::make_room(const WaitConfig& wait) {
+  Backoff backoff(wait);
+  while (!find_room(wait)) backoff.step();
 }
 
 void Slice::State::post(const void* data, std::size_t bytes, std::uint64_t at, int column,

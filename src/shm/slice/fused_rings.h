@@ -21,12 +21,16 @@ inline const char* Slice::State::await_payload(const Line& line, std::uint64_t a
 }
 
 // A block is not cut at the ring's end: the operation begins anew at its start, on all ranks alike.
-inline void Slice::State::begin_operation(std::size_t bytes, const WaitConfig& wait, int messages) {
+inline void Slice::State::skip_ring_end(std::size_t bytes, int messages) {
   const std::size_t lines = static_cast<std::size_t>(messages) * lines_of(bytes);
   assert(lines <= longest_lines);
   if (!is_in_lines(bytes) && (position & ring_mask) + lines > ring_mask + 1) {
     advance(ring_mask + 1 - (position & ring_mask));
   }
+}
+
+inline void Slice::State::begin_operation(std::size_t bytes, const WaitConfig& wait, int messages) {
+  skip_ring_end(bytes, messages);
   if (position > soft_limit) make_room(wait);
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/operations.h"
 #include "base/reduce_kernels.h"
 #include "shm/slice/wait.h"
 
@@ -54,6 +55,17 @@ struct Combine {
       call(context, into, left, right, count);
     }
   }
+};
+
+// One of the fused operations, with its arguments as Slice has them.
+struct FusedCall {
+  Operation operation = Operation::barrier;
+  void* into = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;  // of the message, or of one block
+  std::size_t count = 0;  // elements of reductions
+  Combine combine{};
+  int root = 0;
 };
 
 // Where a local rank stands in a tree of them.
@@ -217,6 +229,12 @@ class Slice {
   void scatter(void* into, const void* from, std::size_t bytes, int local_root);
   void allgather(void* into, const void* from, std::size_t bytes);
   void alltoall(void* into, const void* from, std::size_t bytes);
+
+  // The same for calls that must not wait. One of them is under way at a time, and no other fused operation
+  // is. start_fused() writes what this rank gives; false: there is no room yet. Then end_fused() takes what
+  // the others give; false: some of it is yet to come.
+  bool start_fused(const FusedCall& call);
+  bool end_fused(const FusedCall& call);
 
   // The same along a tree, of which all local ranks have their places. An allreduce and a barrier write two
   // messages a rank, so that they take messages half as long. Operands are joined in the order of the tree.

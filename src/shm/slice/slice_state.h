@@ -187,6 +187,7 @@ struct Slice::State {
   // Before an operation in which a rank writes so many messages of `bytes`: there is room for them in every
   // ring.
   void begin_operation(std::size_t bytes, const WaitConfig& wait, int messages = 1);
+  void skip_ring_end(std::size_t bytes, int messages);
   [[gnu::cold]] void make_room(const WaitConfig& wait);
   const char* await_payload(const Line& line, std::uint64_t at, const WaitConfig& wait) const;
   [[gnu::noinline]] static void wait_for_line(const Line& line, std::uint64_t at, const WaitConfig& wait);
@@ -221,6 +222,8 @@ struct Slice::State {
     if (is_ringing) [[unlikely]]
       ring_if_last(wait);
   }
+  // As make_room(), without a wait: is there room?
+  bool find_room(const WaitConfig& wait);
   [[gnu::cold]] void ring_if_last(const WaitConfig& wait);
   void post_silently(const void* data, std::size_t bytes, std::uint64_t at, int column);
   void fetch(void* data, std::size_t bytes, int from, const WaitConfig& wait) {
@@ -228,6 +231,11 @@ struct Slice::State {
   }
   // A rank's part of a reduction: where it lies already, or copied to `room`.
   const void* contribution(int from, const void* own, std::size_t bytes, char* room, const WaitConfig& wait);
+  // Of a call that must not wait: what this rank writes, whose lines it reads, and what it makes of them.
+  std::size_t posted_bytes(const FusedCall& call) const;
+  bool is_whole_message_there(int column, std::size_t bytes) const;
+  bool reads(const FusedCall& call, int peer) const;
+  void take_fused(const FusedCall& call, const WaitConfig& wait);
   void barrier_of_many(const WaitConfig& wait);
   void allreduce_of_many(void* into, const void* from, std::size_t count, const Combine& combine,
                          const WaitConfig& wait);
@@ -246,6 +254,9 @@ struct Slice::State {
               const WaitConfig& wait);
   void reduce_scatter_of_two(char* into, const char* from, std::size_t count, const Combine& combine,
                              const WaitConfig& wait);
+  // Of each rank's message of `whole` bytes the part from `offset` on, the own one lying at `own`.
+  void join_part(void* into, const char* own, std::size_t offset, std::size_t count, std::size_t whole,
+                 const Combine& combine, const WaitConfig& wait);
   void reduce_part_of_many(char* into, const char* from, std::size_t first, std::size_t count,
                            std::size_t total, const Combine& combine, const WaitConfig& wait);
 
@@ -265,6 +276,7 @@ struct Slice::State {
   std::size_t longest_lines;         // of one operation: a share of the ring
   std::uint64_t lines_of_place = 0;  // of the exchange of blocks that is under way
   std::uint64_t places = 0;
+  int next_read = 0;  // of a call that must not wait: the lines of all ranks before this one are there
   std::unique_ptr<char[]> scratch;
   char* incoming;  // one message each, in scratch
   char* result;

@@ -74,8 +74,8 @@ std::string why_not_taken(const Choice& choice, const Question& question) {
     return "is quarantined: " + why;
   if (choice.algorithm->engine == algorithms::Engine::agents) return why_not_by_agents(choice, question);
   const algorithms::Legality& legality = choice.algorithm->legality;
-  if (legality.waits_inside && !question.is_blocking)
-    return "waits inside, which calls that do not block must not";
+  const bool may_start = !legality.waits_inside || (legality.is_asked_again && question.may_ask_again);
+  if (!may_start && !question.is_blocking) return "waits inside, which calls that do not block must not";
   if (!legality.needs_one_node && !question.may_send) return std::string(needs_progress);
   return algorithms::why_illegal(*choice.algorithm, question.problem, question.bytes(),
                                  question.has_shared_memory, question.has_single_copy);

@@ -33,6 +33,9 @@ struct Question {
   bool has_single_copy = false;
   bool has_streams = false;  // all pairs of a node's ranks (shm::SliceShape)
   bool is_blocking = true;   // may the call wait inside?
+  // One that does not block: may it be a fused operation that is begun and asked again? Persistent ones have
+  // rings that are too short, and one order of joining needs a schedule.
+  bool may_ask_again = true;
   // Why agents make no such call that blocks, as a clause; empty: they do.
   std::string why_no_agents = no_agents_there;
   bool may_send = true;  // may it use messages? (Aside of the program they need threads in the host.)

@@ -238,7 +238,7 @@ std::string why_never_legal(const Conditions& when, const algorithms::Descriptor
     return never("a commutative operator");
   if (legality.needs_consecutive && !when.is_consecutive.value_or(true))
     return never("consecutive ranks on every node");
-  if (legality.waits_inside && !when.is_blocking.value_or(true))
+  if (!legality.may_start() && !when.is_blocking.value_or(true))
     return descriptor.name + " waits inside, which calls that do not block must not";
   if (legality.max_bytes > 0 && when.bytes.first > legality.max_bytes)
     return descriptor.name + " takes at most " + std::to_string(legality.max_bytes) + " bytes";

@@ -96,7 +96,11 @@ TEST(Predict, WhatMayNotWaitIsNotOffered) {
   const auto* fused = algorithms::find(Operation::barrier, "fused");
   const auto problem = problem_on(Operation::barrier, "4");
   EXPECT_TRUE(predict_us(*fused, {}, problem, 0, default_machine()));
-  EXPECT_FALSE(predict_us(*fused, {}, problem, 0, default_machine(), {.is_blocking = false}));
+  EXPECT_TRUE(predict_us(*fused, {}, problem, 0, default_machine(), {.is_blocking = false}));
+  const auto* of_blocks = algorithms::find(Operation::gatherv, "fused");
+  const auto problem_of_blocks = problem_on(Operation::gatherv, "4");
+  EXPECT_TRUE(predict_us(*of_blocks, {}, problem_of_blocks, 8, default_machine()));
+  EXPECT_FALSE(predict_us(*of_blocks, {}, problem_of_blocks, 8, default_machine(), {.is_blocking = false}));
   EXPECT_FALSE(predict_us(*fused, {}, problem, 0, default_machine(), {.has_shared_memory = false}));
 }
 

@@ -136,7 +136,7 @@ TEST(TableTest, RulesThatCanNeverBeFollowedAreDisabled) {
       {R"({"operation": "bcast", "algorithm": "two_level_chain", "ranks_per_node": [1, 1]})",
        "needs a node with more than one rank"},
       {R"({"operation": "bcast", "algorithm": "fused", "bytes": [8192, 16384]})", "takes at most 4096 bytes"},
-      {R"({"operation": "bcast", "algorithm": "fused", "form": "non-blocking"})", "waits inside"},
+      {R"({"operation": "gatherv", "algorithm": "fused", "form": "non-blocking"})", "waits inside"},
       {R"({"operation": "allreduce", "algorithm": "ring", "operator": "ordered"})",
        "needs a commutative operator"},
   };

@@ -28,7 +28,7 @@ def test_address_space(mpi: Mpi, runner: Runner):
     result = runner.unisono(mpi, RANKS, [program, "grows"]).check()
     assert f"RIGHT {RANKS}" in result.output and "unisono:" not in result.errors, str(result)
     used = at_start(result.output) - at_start(native.output)
-    assert used < 128, "not the whole pool is mapped at the start"
+    assert used < 256, "not the whole pool is mapped at the start"
 
     limit = at_start(result.output) + FREE
     words = ["memory", str(limit), str(NEEDED)]
@@ -41,8 +41,12 @@ def test_so_little_that_the_pool_is_full(mpi: Mpi, runner: Runner):
     """The program runs, and the message names the option and the limit."""
     program = compile_program(mpi, "limits.c")
     start = at_start(runner.unisono(mpi, RANKS, [program, "none"]).check().output)
-    result = runner.unisono(mpi, RANKS, [program, "memory", str(start - 8), "1"])
-    if result.status != 0:
-        pytest.skip(f"{mpi.name} needs more itself")
-    assert f"RIGHT {RANKS}" in result.output, str(result)
+    # How much the MPI itself needs differs from run to run.
+    for less in range(8, 80, 8):
+        result = runner.unisono(mpi, RANKS, [program, "memory", str(start - less), "1"])
+        if result.status != 0:
+            pytest.skip(f"{mpi.name} needs more itself")
+        assert f"RIGHT {RANKS}" in result.output, str(result)
+        if "pool_bytes" in result.errors:
+            break
     assert "pool_bytes" in result.errors and "ulimit -v" in result.errors, str(result)

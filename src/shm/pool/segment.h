@@ -44,7 +44,8 @@ class Segment {
   // are windows to map.
   void forget_name();
 
-  static constexpr std::size_t first_window_bytes = std::size_t{16} << 20;
+  // Room for what MPI_COMM_WORLD takes with standard options, streams among it.
+  static constexpr std::size_t first_window_bytes = std::size_t{32} << 20;
   static constexpr int most_windows = 24;
   struct Window {
     std::size_t begin = 0, end = 0;

@@ -8,6 +8,9 @@
 #include <fstream>
 #include <string>
 
+#include "base/options.h"
+#include "shm/slice/slice.h"
+
 namespace unisono::shm {
 namespace {
 
@@ -16,6 +19,20 @@ constexpr std::size_t capacity = std::size_t{1} << 20;
 TEST(Segment, nonces_differ_and_are_not_zero) {
   EXPECT_NE(draw_nonce(), draw_nonce());
   EXPECT_NE(draw_nonce(), 0U);
+}
+
+// MPI_COMM_WORLD is set up in MPI_Init, with what is mapped by then. Without streams uneven blocks are the
+// MPI's.
+TEST(Segment, the_first_window_holds_a_world_with_streams) {
+  const auto channel_bytes = static_cast<std::size_t>(Options{}.channel_bytes);
+  constexpr std::size_t others_bytes = std::size_t{4} << 20;
+  for (int ranks = 2; ranks <= 32; ++ranks) {
+    const SliceShape shape{.local_size = ranks,
+                           .area_bytes = channel_bytes / static_cast<std::size_t>(ranks) / 4096 * 4096,
+                           .stream_bytes = SliceShape::stream_bytes_of(ranks, channel_bytes)};
+    EXPECT_NE(shape.stream_bytes, 0U) << ranks;
+    EXPECT_LE(shape.bytes() + others_bytes, Segment::first_window_bytes) << ranks;
+  }
 }
 
 TEST(Segment, a_memfd_is_opened_by_its_own_name_only) {
@@ -93,7 +110,7 @@ std::size_t resident_shared_bytes() {
 
 // A program that has all memory to come locked would have the pool's windows there at once.
 TEST(Segment, windows_of_a_program_that_locks_its_memory_take_pages_as_they_are_touched) {
-  constexpr std::size_t large = std::size_t{64} << 20;
+  constexpr std::size_t large = 4 * Segment::first_window_bytes;
   for (const SegmentKind kind : {SegmentKind::memfd, SegmentKind::alone}) {
     if (mlockall(MCL_FUTURE) != 0) GTEST_SKIP() << "mlockall is not permitted here";
     const std::size_t before = resident_shared_bytes();

@@ -154,7 +154,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--operation", action=AddUp, default=OPERATIONS, help="by commas")
     parser.add_argument("--size", action=AddUp, default=SIZES, help="bytes, by commas")
-    parser.add_argument("--ways", default=",".join(WAYS), help="by commas")
+    parser.add_argument("--ways", action=AddUp, default=",".join(WAYS), help="by commas")
     parser.add_argument("--jobs", type=int, default=10, help="of each way (default 10)")
     parser.add_argument(
         "--calls", type=int, default=0, help="of a job; default: as many as its size asks for"

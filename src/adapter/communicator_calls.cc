@@ -177,11 +177,12 @@ int intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote
 int intercomm_merge(MPI_Comm inter, int is_high, MPI_Comm* created) {
   const int result = made(pmpi.Intercomm_merge(inter, is_high, created), inter, created);
   if (result != MPI_SUCCESS || nesting != 0 || !is_alive()) return result;
-  const Nested nested;
-  join_worlds(host_of_job(), *created);
-  look_again_whether_open();
-  runtime::has_made(widen<host::Comm>(*created));
-  return result;
+  {
+    const Nested nested;
+    join_worlds(host_of_job(), *created);
+    look_again_whether_open();
+  }
+  return set_up_early(result, created);
 }
 
 int comm_create_from_group(MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler handler,

@@ -73,7 +73,7 @@ ALONE = {
         "--operation barrier --seconds 0.02 --budget 1 --output page.md",
         "## With the measured machine",
     ),
-    "pacing --layout 8": (
+    "pacing": (
         f"--layout 4 --operation scatter --size 8 {QUICK} --output page.md",
         "| scatter, flat | 8 B |",
     ),
@@ -102,7 +102,7 @@ CLUSTER = {
         "--only nbody --nodes 2 --ppn 1 --runs 1 --scale 0.05 --tune 2s --output of",
         "| nbody | 2 | again |",
     ),
-    "applications --sizes source --nodes 4,8 --runs 3": (
+    "applications --sizes source --ppn 1 --runs 3 --tune 60s": (
         "--only molecules,nanotube --nodes 2,3 --ppn 1 --runs 1 --scale 0.02 --tune 2s --output of",
         "| nanotube | 3 | rules |",
     ),

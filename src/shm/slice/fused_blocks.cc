@@ -19,9 +19,9 @@ int Slice::most_block_lines(const SliceShape& shape, int places) {
 // No slot is cut at the ring's end.
 void Slice::begin_blocks(int places, int lines) {
   State& s = *state_;
-  s.places = static_cast<std::uint64_t>(places);
-  s.lines_of_place = static_cast<std::uint64_t>(lines);
-  const std::uint64_t all = s.places * s.lines_of_place;
+  s.exchange.places = static_cast<std::uint64_t>(places);
+  s.exchange.lines_of_place = static_cast<std::uint64_t>(lines);
+  const std::uint64_t all = s.exchange.places * s.exchange.lines_of_place;
   assert(all <= s.longest_lines);
   const std::uint64_t begin = s.position & s.ring_mask;
   if (begin + all > s.ring_mask + 1) s.advance(s.ring_mask + 1 - begin);
@@ -29,7 +29,7 @@ void Slice::begin_blocks(int places, int lines) {
 }
 
 void Slice::put_block(const void* block, std::size_t bytes, int place, int column) {
-  assert(lines_of(bytes) <= state_->lines_of_place);
+  assert(lines_of(bytes) <= state_->exchange.lines_of_place);
   state_->post(block, bytes, state_->line_of_place(place), column, wait_);
 }
 
@@ -41,7 +41,7 @@ void Slice::offer_block(const void* block, int place, int column) {
   State& s = *state_;
   const std::uint64_t at = s.line_of_place(place);
   const auto address = reinterpret_cast<std::uint64_t>(block);
-  assert(s.lines_of_place > 1);
+  assert(s.exchange.lines_of_place > 1);
   post_line(s.row(at) + column, &address, sizeof address, at);
   if (s.is_ringing) shm::ring(wait_.doorbell);
 }
@@ -67,7 +67,7 @@ bool Slice::await_taken(int place, int column) {
 }
 
 void Slice::end_blocks() {
-  state_->advance(state_->places * state_->lines_of_place);
+  state_->advance(state_->exchange.places * state_->exchange.lines_of_place);
 }
 
 }  // namespace unisono::shm

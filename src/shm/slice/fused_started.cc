@@ -57,7 +57,7 @@ bool Slice::State::reads(const FusedCall& call, int peer) const {
 
 bool Slice::start_fused(const FusedCall& call) {
   State& s = *state_;
-  s.next_read = 0;
+  s.exchange.next_read = 0;
   if (s.size == 1) return true;
   const std::size_t posted = s.posted_bytes(call);
   s.skip_ring_end(posted, 1);
@@ -92,14 +92,15 @@ bool Slice::start_fused(const FusedCall& call) {
 bool Slice::end_fused(const FusedCall& call) {
   State& s = *state_;
   const std::size_t posted = s.posted_bytes(call);
-  for (; s.next_read < s.size; ++s.next_read) {
-    if (s.reads(call, s.next_read) && !s.is_whole_message_there(s.next_read, posted)) return false;
+  for (; s.exchange.next_read < s.size; ++s.exchange.next_read) {
+    if (s.reads(call, s.exchange.next_read) && !s.is_whole_message_there(s.exchange.next_read, posted))
+      return false;
   }
   s.take_fused(call, wait_);
   if (s.size == 1) return true;
-  // Who reads all ranks' lines has seen that they have finished what was before.
-  if (s.reads(call, s.rank == 0 ? s.size - 1 : 0) && s.reads(call, s.rank == s.size - 1 ? 0 : s.size - 1))
-    s.peers_done = s.position;
+  // Who reads the lines of all others has seen that they have finished what was before.
+  const int first = s.rank == 0 ? 1 : 0, last = s.rank == s.size - 1 ? s.size - 2 : s.size - 1;
+  if (s.reads(call, first) && s.reads(call, last)) s.peers_done = s.position;
   s.advance(std::max<std::size_t>(lines_of(posted), 1));
   return true;
 }

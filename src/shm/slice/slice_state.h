@@ -200,7 +200,7 @@ struct Slice::State {
   }
   // Where a block's slot begins, of the exchange that is under way.
   std::uint64_t line_of_place(int place) const {
-    return position + static_cast<std::uint64_t>(place) * lines_of_place;
+    return position + static_cast<std::uint64_t>(place) * exchange.lines_of_place;
   }
   // Copies `bytes` into the lines of a column from `at` on, and the other way round.
   void post(const void* data, std::size_t bytes, std::uint64_t at, int column, const WaitConfig& wait);
@@ -270,13 +270,17 @@ struct Slice::State {
   std::uint64_t published = 0;   // what the own `consumed` says
   std::uint64_t ring_mask;
   Line* ring;
-  Line* current;                     // row(position)
-  char* blocks;                      // one for each rank, as long as its ring
-  Counter* consumed;                 // [local rank]: that rank has finished everything before this position
-  std::size_t longest_lines;         // of one operation: a share of the ring
-  std::uint64_t lines_of_place = 0;  // of the exchange of blocks that is under way
-  std::uint64_t places = 0;
-  int next_read = 0;  // of a call that must not wait: the lines of all ranks before this one are there
+  Line* current;              // row(position)
+  char* blocks;               // one for each rank, as long as its ring
+  Counter* consumed;          // [local rank]: that rank has finished everything before this position
+  std::size_t longest_lines;  // of one operation: a share of the ring
+  // Of what is under way.
+  struct Exchange {
+    std::uint64_t lines_of_place = 0;  // of blocks
+    std::uint64_t places = 0;
+    int next_read = 0;  // of a call that must not wait: the lines of all ranks before this one are there
+  };
+  Exchange exchange;
   std::unique_ptr<char[]> scratch;
   char* incoming;  // one message each, in scratch
   char* result;

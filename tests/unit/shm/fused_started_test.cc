@@ -165,6 +165,24 @@ class StartedRank {
 
 class FusedStarted : public ::testing::TestWithParam<int> {
  protected:
+  // The first and the last rank go as far as they can before the others begin.
+  void run_with_late_ones(const std::vector<Plan>& plans) {
+    const SliceShape shape{.local_size = GetParam(), .ring_lines = 256};
+    const SharedMemory memory(shape.bytes());
+    std::vector<std::unique_ptr<StartedRank>> ranks;
+    for (int rank = 0; rank < shape.local_size; ++rank)
+      ranks.push_back(std::make_unique<StartedRank>(memory.get(), shape, rank, WaitPolicy::yield));
+    std::vector<std::size_t> over(ranks.size(), 0);
+    const auto go_on = [&](std::size_t rank) {
+      if (over[rank] < plans.size() && ranks[rank]->go_on(plans[over[rank]])) ++over[rank];
+    };
+    for (int turn = 0; turn < 5000; ++turn) go_on(0), go_on(ranks.size() - 1);
+    for (int turn = 0; turn < 5000; ++turn) {
+      for (std::size_t rank = 0; rank < ranks.size(); ++rank) go_on(rank);
+    }
+    EXPECT_EQ(std::ranges::min(over), plans.size())
+        << "a rank stands still: what it waits for was overwritten";
+  }
   void run(WaitPolicy policy, std::uint32_t seed, std::uint32_t calls) {
     const SliceShape shape{.local_size = GetParam(), .ring_lines = 256};
     const SharedMemory memory(shape.bytes());
@@ -191,6 +209,26 @@ class FusedStarted : public ::testing::TestWithParam<int> {
 
 TEST_P(FusedStarted, all_operations_in_any_order) {
   run(WaitPolicy::yield, 5, 4000);
+}
+
+// Roots at both ends run ahead of the ranks between them as far as the rings reach, and no further.
+TEST_P(FusedStarted, ranks_that_are_far_behind_find_what_is_theirs) {
+  const int ranks = GetParam();
+  for (const Operation operation : {Operation::bcast, Operation::scatter}) {
+    for (const int root : {0, ranks - 1}) {
+      std::vector<Plan> plans;
+      for (std::uint32_t i = 0; i < 900; ++i) {
+        const int now = i == 50 ? ranks - 1 - root : root;
+        plans.push_back({.operation = operation,
+                         .ranks = ranks,
+                         .root = now,
+                         .number = i,
+                         .count = 1,
+                         .is_in_place = false});
+      }
+      run_with_late_ones(plans);
+    }
+  }
 }
 
 TEST_P(FusedStarted, all_operations_beside_sleepers) {

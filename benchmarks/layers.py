@@ -24,7 +24,7 @@ import side_by_side
 import mpis
 from harness import Cluster
 from lists import AddUp
-from pacing import layout_of
+from overlap import layout_of
 from unisono.common import units
 from unisono.measuring import bench
 

@@ -184,8 +184,10 @@ def _predict(asked: Asked, question: Sequence[str]) -> None:
         printing.print_json(answers)
     else:
         for answer in answers:
-            if answer["model"] in ("mixed", "layers"):
+            if answer["model"] == "mixed":
                 _print_mixed(answer)
+            elif answer["model"] == "layers":
+                _print_layers(answer)
             else:
                 _print(answer, asked.as_all)
     if is_interrupted:
@@ -333,25 +335,35 @@ def _title(answer: dict[str, Any]) -> str:
 
 
 def _print_mixed(answer: dict[str, Any]) -> None:
-    """Also of layers."""
     console = printing.console()
     predictions = answer["predictions"]
-    problems = dict.fromkeys(one["problem"] for one in predictions if one["us"] is None)
-    if len(problems) < len(predictions) and predictions[0]["us"] is not None:
-        if answer["model"] == "layers":
-            console.print(layers.table(_title(answer), best_of_each(predictions)))
-        else:
-            console.print(mixed_mode.table(_title(answer), predictions))
-            console.print(mixed_mode.LEGEND, soft_wrap=True)
-            console.print(mixed_mode.terms_text(predictions[0]), soft_wrap=True)
-    is_said = answer["model"] == "layers" and predictions[0]["us"] is not None
-    for problem in () if is_said else problems:
-        console.print(
-            f"{answer['operation']} of {units.bytes_text(answer['bytes'])}: {problem}", soft_wrap=True
-        )
+    if predictions[0]["us"] is not None:
+        console.print(mixed_mode.table(_title(answer), predictions))
+        console.print(mixed_mode.LEGEND, soft_wrap=True)
+        console.print(mixed_mode.terms_text(predictions[0]), soft_wrap=True)
+    _print_problems(answer)
+    _print_filled(answer)
+
+
+def _print_layers(answer: dict[str, Any]) -> None:
+    predictions = answer["predictions"]
+    if predictions[0]["us"] is not None:
+        printing.console().print(layers.table(_title(answer), best_of_each(predictions)))
+    else:
+        _print_problems(answer)
+    _print_filled(answer)
+
+
+def _print_problems(answer: dict[str, Any]) -> None:
+    for problem in dict.fromkeys(one["problem"] for one in answer["predictions"] if one["us"] is None):
+        what = f"{answer['operation']} of {units.bytes_text(answer['bytes'])}"
+        printing.console().print(f"{what}: {problem}", soft_wrap=True)
+
+
+def _print_filled(answer: dict[str, Any]) -> None:
     if answer.get("machine_filled"):
-        console.print(filled_text(answer["machine"], answer["machine_filled"]), soft_wrap=True)
-    console.print()
+        printing.console().print(filled_text(answer["machine"], answer["machine_filled"]), soft_wrap=True)
+    printing.console().print()
 
 
 def _print(answer: dict[str, Any], as_all: bool) -> None:

@@ -37,3 +37,19 @@ def test_long_and_short_blocks(mpi: Mpi, runner: Runner, ranks: int, way: str):
     assert runner.unisono(mpi, ranks, command, environment, timeout=90).check().output == "OK\n"
     chosen = {(e["operation"], e["algorithm"], e["calls"]) for e in json.loads(report.read_text())["classes"]}
     assert chosen >= {(operation, "fused", 15) for operation in OPERATIONS}
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_what_was_known_of_the_call_before(mpi: Mpi, runner: Runner, ranks: int):
+    """Datatypes, operators, counts and MPI_IN_PLACE change from call to call."""
+    report = runner.scratch / "report.json"
+    operations = ["alltoallw", "neighbor_alltoallw", "reduce_scatter"]
+    environment = {
+        "UNISONO_ALGORITHM": ",".join(f"{operation}:fused" for operation in operations),
+        "UNISONO_REPORT": str(report),
+    }
+    command = [compile_program(mpi, "like_before.c")]
+    assert runner.unisono(mpi, ranks, command, environment, timeout=90).check().output == "OK\n"
+    classes = json.loads(report.read_text())["classes"]
+    assert {e["operation"] for e in classes if e["algorithm"] == "fused"} == set(operations)

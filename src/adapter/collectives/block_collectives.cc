@@ -7,6 +7,7 @@
 #include "adapter/collectives/block_arguments.h"
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
+#include "base/inline_array.h"
 
 namespace unisono::adapter {
 namespace {
@@ -214,12 +215,12 @@ int alltoallw(const void* in, const Count* in_counts, const Displacement<Count>*
   call.is_in_place = in == MPI_IN_PLACE;
   if (!call.is_in_place && is_rejected) return form.leave(native);
   const auto size = static_cast<std::size_t>(place.size);
-  std::vector<host::Datatype> types(2 * size);
+  InlineArray<host::Datatype, 64> types(2 * size);
   for (std::size_t i = 0; i < size; ++i) {
-    if (!call.is_in_place) types[i] = widen<host::Datatype>(in_types[i]);
+    types[i] = call.is_in_place ? host::Datatype{} : widen<host::Datatype>(in_types[i]);
     types[size + i] = widen<host::Datatype>(out_types[i]);
   }
-  const host::Datatype* kept = form.keep(&types);
+  const host::Datatype* kept = form.keep(types.data(), types.size());
   if (!call.is_in_place) {
     call.send_blocks = all_blocks(in, in_counts, in_places, MPI_BYTE);
     call.send_blocks.types = kept;

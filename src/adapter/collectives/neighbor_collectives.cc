@@ -3,12 +3,12 @@
 // long as the process has neighbours, and may be null where it has none: language bindings and empty vectors
 // give such. A program that finds the other persistent collectives believes that it may call these (mpi4py
 // does), so there is a stand-in where the host has none.
-#include <vector>
 
 #include "adapter/below/neighbors.h"
 #include "adapter/collectives/block_arguments.h"
 #include "adapter/collectives/collectives.h"
 #include "adapter/collectives/wrapper.h"
+#include "base/inline_array.h"
 
 namespace unisono::adapter {
 namespace {
@@ -47,22 +47,35 @@ bool set_uneven(runtime::BlockArguments* to, const void* buffer, const Count* co
   return true;
 }
 
-// What a call of alltoallw gives for one side, of one width: counts as wide as displacements.
-struct TypedBlocks {
-  std::vector<MPI_Count> counts;
-  std::vector<host::Datatype> types;
+// What a call of alltoallw gives for both sides, of one width: counts as wide as displacements. Blocks of the
+// other side stand behind those of the first one.
+class TypedBlocks {
+ public:
+  explicit TypedBlocks(int blocks)
+      : counts_(static_cast<std::size_t>(blocks)), types_(static_cast<std::size_t>(blocks)) {}
 
   template <class Count>
   bool read(const void* buffer, const Count* given, const MPI_Aint* places, const MPI_Datatype* given_types,
             int blocks) {
     if (buffer == MPI_IN_PLACE) return false;
-    counts.reserve(1);  // some hosts look at arrays of nothing
     if (blocks == 0) return true;
     if (given == nullptr || places == nullptr || given_types == nullptr) return false;
-    counts.assign(given, given + blocks);
-    for (int i = 0; i < blocks; ++i) types.push_back(widen<host::Datatype>(given_types[i]));
+    for (int i = 0; i < blocks; ++i) {
+      counts_[read_] = given[i];
+      types_[read_++] = widen<host::Datatype>(given_types[i]);
+    }
     return true;
   }
+  const MPI_Count* counts() const { return counts_.data(); }
+  const host::Datatype* types() const { return types_.data(); }
+  std::size_t size() const { return types_.size(); }
+
+ private:
+  // As many as a stencil in three dimensions has.
+  static constexpr std::size_t most_inline = 54;
+  InlineArray<MPI_Count, most_inline> counts_;
+  InlineArray<host::Datatype, most_inline> types_;
+  std::size_t read_ = 0;
 };
 
 }  // namespace
@@ -197,19 +210,17 @@ int neighbor_alltoallw(const void* in, const Count* in_counts, const MPI_Aint* i
   const auto host_comm = form.host_comm(comm);
   const auto native = UNISONO_HOST_CALL(neighbor_alltoallw, in, in_counts, in_places, in_types, out,
                                         out_counts, out_places, out_types, host_comm.now());
-  TypedBlocks sent, received;
-  if (!is_taking() || !neighbors.has_topology ||
-      !sent.read(in, in_counts, in_places, in_types, neighbors.out) ||
-      !received.read(out, out_counts, out_places, out_types, neighbors.in))
+  if (!is_taking() || !neighbors.has_topology) return form.leave(native);
+  TypedBlocks blocks(neighbors.out + neighbors.in);
+  if (!blocks.read(in, in_counts, in_places, in_types, neighbors.out) ||
+      !blocks.read(out, out_counts, out_places, out_types, neighbors.in))
     return form.leave(native);
   runtime::Call call = make_call(operation, comm);
-  sent.types.insert(sent.types.end(), received.types.begin(), received.types.end());
-  const host::Datatype* types = form.keep(&sent.types);
-  call.send_blocks =
-      all_blocks<MPI_Count>(in, form.hold_array(sent.counts.data(), neighbors.out), in_places, MPI_BYTE);
+  const host::Datatype* types = form.keep(blocks.types(), blocks.size());
+  const MPI_Count* counts = form.hold_array(blocks.counts(), neighbors.out + neighbors.in);
+  call.send_blocks = all_blocks<MPI_Count>(in, counts, in_places, MPI_BYTE);
   call.send_blocks.types = types;
-  call.recv_blocks =
-      all_blocks<MPI_Count>(out, form.hold_array(received.counts.data(), neighbors.in), out_places, MPI_BYTE);
+  call.recv_blocks = all_blocks<MPI_Count>(out, counts + neighbors.out, out_places, MPI_BYTE);
   call.recv_blocks.types = types + neighbors.out;
   return form.run(call, native);
 }

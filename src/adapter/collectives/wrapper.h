@@ -153,7 +153,7 @@ struct KeepingNothing {
   const Number* hold_array(const Number* array, int) const {
     return array;
   }
-  const host::Datatype* keep(std::vector<host::Datatype>* types) const { return types->data(); }
+  const host::Datatype* keep(const host::Datatype* types, std::size_t) const { return types; }
   struct GivenComm {
     MPI_Comm comm;
     MPI_Comm now() const { return comm; }
@@ -249,8 +249,8 @@ class Form<MPI_Info, MPI_Request*> {
     made_->arrays.push_back(copy);
     return copy->data();
   }
-  const host::Datatype* keep(std::vector<host::Datatype>* types) {
-    made_->wide_types = std::move(*types);
+  const host::Datatype* keep(const host::Datatype* types, std::size_t count) {
+    made_->wide_types.assign(types, types + count);
     return made_->wide_types.data();
   }
   // The communicator that the host's calls are made on.

@@ -11,11 +11,12 @@ bool is_within(std::uintptr_t address, const void* begin, std::size_t bytes) {
 bool is_within(std::uintptr_t address, const BlockArguments& blocks, int ranks, std::size_t element_bytes) {
   const auto* begin = static_cast<const char*>(blocks.buffer);
   if (blocks.counts == nullptr) return is_within(address, begin, blocks.count * element_bytes);
+  std::size_t before = 0;  // of blocks that stand side by side
   for (int i = 0; i < ranks; ++i) {
-    const auto offset = blocks.displacements == nullptr
-                            ? std::ptrdiff_t{0}
-                            : blocks.displacement_of(i) * static_cast<std::ptrdiff_t>(element_bytes);
-    if (is_within(address, begin + offset, blocks.count_of(i) * element_bytes)) return true;
+    const std::size_t bytes = blocks.count_of(i) * element_bytes;
+    const char* block = begin + before + offset_of(blocks, i, element_bytes);
+    if (is_within(address, block, bytes)) return true;
+    if (blocks.displacements == nullptr) before += bytes;
   }
   return false;
 }

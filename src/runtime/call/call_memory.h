@@ -10,6 +10,14 @@
 
 namespace unisono::runtime {
 
+// Of a block of elements without gaps, from the side's buffer on. Blocks without displacements have one
+// place.
+inline std::ptrdiff_t offset_of(const BlockArguments& blocks, std::int64_t block, std::size_t element_bytes) {
+  if (blocks.displacements == nullptr) return 0;
+  const auto step = blocks.types != nullptr ? 1 : static_cast<std::ptrdiff_t>(element_bytes);
+  return blocks.displacement_of(block) * step;
+}
+
 // Of uneven blocks: who has read where they are, else their elements' lengths.
 struct UnevenMemory {
   bool (*holds)(const void* blocks, std::uintptr_t address) = nullptr;

@@ -53,6 +53,8 @@ struct BlockMemo {
   host::Datatype send_type{}, recv_type{};
   std::size_t send_bytes = 0, recv_bytes = 0;  // of an element
   int lines = 1;                               // of a block
+  host::Op op{};                               // of reductions
+  shm::Combine combine;
 };
 
 // Of one operation, the last call that was fused or left to the host, and the last one that was scheduled.

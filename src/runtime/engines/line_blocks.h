@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/short_copy.h"
-#include "runtime/call/call.h"
+#include "runtime/call/call_memory.h"
 #include "schedule/executor.h"
 #include "schedule/ranges.h"
 #include "shm/slice/slice.h"
@@ -37,8 +37,7 @@ class BlocksInMemory {
   std::size_t bytes(int peer) const { return blocks_.count_of(peer) * element_bytes_; }
   char* at(int peer) const {
     auto* begin = static_cast<char*>(blocks_.buffer);
-    if (blocks_.counts == nullptr) return begin;
-    return begin + blocks_.displacement_of(peer) * static_cast<std::ptrdiff_t>(element_bytes_);
+    return begin + offset_of(blocks_, peer, element_bytes_);
   }
 
  private:

@@ -30,9 +30,8 @@ class PlainBlocks {
  private:
   static MemoryBlock block(const BlockArguments& of, std::size_t element_bytes, int i) {
     const std::size_t bytes = of.count_of(i) * element_bytes;
-    const auto offset = of.counts == nullptr
-                            ? i * static_cast<std::ptrdiff_t>(bytes)
-                            : of.displacement_of(i) * static_cast<std::ptrdiff_t>(element_bytes);
+    const auto offset =
+        of.counts == nullptr ? i * static_cast<std::ptrdiff_t>(bytes) : offset_of(of, i, element_bytes);
     return {static_cast<char*>(of.buffer) + offset, bytes};
   }
 
@@ -283,8 +282,9 @@ bool NeighborLines::is_known(const Communicator& c, const Call& call) {
   const BlockMemo& memo = c.block_memo(call.operation);
   if (memo.entry == nullptr || memo.entry->is_next_to_be_looked_at()) return false;
   const NeighborhoodState& state = *c.node.neighborhood;
-  return memo.send_type == call.send_blocks.type && memo.recv_type == call.recv_blocks.type &&
-         is_readable(call.send_blocks, sends_neighbor_blocks(call.operation) ? state.outs : 1) &&
+  const int sent = sends_neighbor_blocks(call.operation) ? state.outs : 1;
+  return are_of(call.send_blocks, sent, memo.send_type) &&
+         are_of(call.recv_blocks, state.ins, memo.recv_type) && is_readable(call.send_blocks, sent) &&
          is_readable(call.recv_blocks, state.ins);
 }
 
@@ -306,16 +306,17 @@ int NeighborLines::run_again(Communicator& c, const Call& call) const {
 
 void NeighborLines::remember(Communicator& c, CallClass& entry, const Call& call) const {
   BlockMemo& memo = c.block_memo(call.operation);
-  if (call.operation == Operation::neighbor_alltoallw) return;
-  const auto sent = bytes_without_gaps(world_.host, call.send_blocks.type);
-  const auto got = bytes_without_gaps(world_.host, call.recv_blocks.type);
   memo = {};
+  const NeighborhoodState& state = *c.node.neighborhood;
+  const int outs = sends_neighbor_blocks(call.operation) ? state.outs : 1;
+  const auto sent = plain_type(world_.host, call.send_blocks, outs);
+  const auto got = plain_type(world_.host, call.recv_blocks, state.ins);
   if (!sent || !got) return;
   memo = {.entry = &entry,
-          .send_type = call.send_blocks.type,
-          .recv_type = call.recv_blocks.type,
-          .send_bytes = *sent,
-          .recv_bytes = *got,
+          .send_type = sent->type,
+          .recv_type = got->type,
+          .send_bytes = sent->bytes,
+          .recv_bytes = got->bytes,
           .lines = lines_of(c, entry, call.operation)};
 }
 

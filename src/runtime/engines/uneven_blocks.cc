@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/engines/uneven_blocks.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/log.h"
@@ -48,11 +49,20 @@ bool is_readable(const BlockArguments& blocks, int count) {
   return are_valid;
 }
 
-std::optional<std::size_t> bytes_without_gaps(host::Host& host, host::Datatype type) {
+std::optional<PlainType> plain_type(host::Host& host, const BlockArguments& blocks, int count) {
+  const bool has_many = blocks.types != nullptr;
+  const host::Datatype type = !has_many ? blocks.type : count != 0 ? blocks.types[0] : host::Datatype{};
+  if (type == host::Datatype{}) return PlainType{};
+  if (!are_of(blocks, count, type)) return std::nullopt;
   const host::TypeInfo info = type_info(host, type);
   const bool is_plain = info.is_contiguous && info.element != ElementType::derived &&
                         info.extent_bytes == static_cast<std::ptrdiff_t>(info.size_bytes);
-  return is_plain ? std::optional(info.size_bytes) : std::nullopt;
+  return is_plain ? std::optional(PlainType{.type = type, .bytes = info.size_bytes}) : std::nullopt;
+}
+
+bool are_of(const BlockArguments& blocks, int count, host::Datatype type) {
+  if (blocks.types == nullptr) return blocks.type == host::Datatype{} || blocks.type == type;
+  return std::all_of(blocks.types, blocks.types + count, [=](host::Datatype of) { return of == type; });
 }
 
 void say_copy_is_refused() {
@@ -76,19 +86,41 @@ std::size_t most_streamed(const Communicator& c) {
 std::optional<std::int64_t> UnevenBlocks::known(const Communicator& c, const Call& call) {
   const BlockMemo& memo = c.block_memo(call.operation);
   if (memo.entry == nullptr || memo.entry->is_next_to_be_looked_at()) return std::nullopt;
-  const auto holds = [](host::Datatype known, host::Datatype type) {
-    return type == host::Datatype{} || type == known;
-  };
-  if (!holds(memo.send_type, call.send_blocks.type) || !holds(memo.recv_type, call.recv_blocks.type) ||
-      (call.is_in_place && is_uneven_alltoall(call.operation)) || !is_readable(call.send_blocks, c.size) ||
+  if (!are_of(call.send_blocks, c.size, memo.send_type) ||
+      !are_of(call.recv_blocks, c.size, memo.recv_type) || memo.op != call.op ||
+      (call.is_in_place && copies_in_place(call.operation)) || !is_readable(call.send_blocks, c.size) ||
       !is_readable(call.recv_blocks, c.size))
     return std::nullopt;
   if (!has_known_blocks(call.operation)) return 0;
-  const std::int64_t mean = mean_bytes(call.recv_blocks, memo.recv_bytes, c.size);
+  const bool is_input_known = is_reduction(call.operation);
+  const std::int64_t mean = mean_bytes(is_input_known ? call.send_blocks : call.recv_blocks,
+                                       is_input_known ? memo.send_bytes : memo.recv_bytes, c.size);
   return tuning::size_class(mean) == memo.size_class ? std::optional(mean) : std::nullopt;
 }
 
+// As the algorithm's schedule, which is one step.
+int UnevenBlocks::reduce_again(Communicator& c, const Call& call, std::int64_t bytes) {
+  const BlockMemo& memo = c.block_memo(call.operation);
+  CallClass& entry = *memo.entry;
+  const CallTiming timing(CallTiming::count(entry, static_cast<std::uint64_t>(bytes)));
+  std::size_t first = 0, total = 0;
+  for (int i = 0; i < c.size; ++i) {
+    if (i == c.rank) first = total;
+    total += call.send_blocks.count_of(i);
+  }
+  {
+    const UnevenMemory uneven{.send_bytes = memo.send_bytes, .recv_bytes = memo.recv_bytes};
+    const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class),
+                               {.call = &call, .ranks = c.size, .uneven = &uneven});
+    c.node.slice->reduce_part(call.recv_blocks.buffer, call.send_blocks.buffer, first,
+                              call.send_blocks.count_of(c.rank), total, memo.combine);
+  }
+  timing.end(entry, true);
+  return host::success;
+}
+
 int UnevenBlocks::run_again(Communicator& c, const Call& call, std::int64_t bytes) const {
+  if (is_reduction(call.operation)) return reduce_again(c, call, bytes);
   const BlockMemo& memo = c.block_memo(call.operation);
   CallClass& entry = *memo.entry;
   const CallTiming timing(CallTiming::count(entry, static_cast<std::uint64_t>(bytes)));
@@ -123,21 +155,26 @@ int UnevenBlocks::run_again(Communicator& c, const Call& call, std::int64_t byte
 
 void UnevenBlocks::remember(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes) const {
   BlockMemo& memo = c.block_memo(call.operation);
-  if (is_reduction(call.operation) || call.operation == Operation::alltoallw) return;
-  const auto keep = [&](host::Datatype type, host::Datatype* known, std::size_t* element_bytes) {
-    if (type == host::Datatype{}) return true;
-    const auto bytes = bytes_without_gaps(world_.host, type);
-    *known = type;
-    *element_bytes = bytes.value_or(0);
-    return bytes.has_value();
-  };
-  BlockMemo next = memo;
-  next.entry = &entry;
-  next.size_class = tuning::size_class(bytes);
-  next.lines = lines_of(c, entry);
-  const bool are_plain = keep(call.send_blocks.type, &next.send_type, &next.send_bytes) &&
-                         keep(call.recv_blocks.type, &next.recv_type, &next.recv_bytes);
-  memo = are_plain ? next : BlockMemo{};
+  const auto sent = plain_type(world_.host, call.send_blocks, c.size);
+  const auto got = plain_type(world_.host, call.recv_blocks, c.size);
+  shm::Combine combine;
+  if (is_reduction(call.operation) && sent) {
+    combine = kernel_combine(world_.host, call.op, sent->type, type_info(world_.host, sent->type));
+  }
+  const bool is_plain = sent && got && is_reduction(call.operation) == (combine.call != nullptr);
+  BlockMemo next;
+  if (is_plain) {
+    next = memo;
+    next.entry = &entry;
+    next.size_class = tuning::size_class(bytes);
+    if (!is_reduction(call.operation)) next.lines = lines_of(c, entry);
+    next.op = call.op;
+    next.combine = combine;
+    // A side that is not significant in this call keeps what it was in the one before.
+    if (sent->bytes != 0) next.send_type = sent->type, next.send_bytes = sent->bytes;
+    if (got->bytes != 0) next.recv_type = got->type, next.recv_bytes = got->bytes;
+  }
+  memo = next;
 }
 
 // What is too long for lines, or could not be copied, as the algorithm's schedule moves blocks of any length:

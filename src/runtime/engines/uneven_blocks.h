@@ -17,8 +17,15 @@ std::size_t most_streamed(const Communicator& c);
 
 // All counts that MPI says are significant here are valid, and the memory is somewhere: `count` blocks.
 bool is_readable(const BlockArguments& blocks, int count);
-// Of an element; nothing where the datatype is derived, or has gaps.
-std::optional<std::size_t> bytes_without_gaps(host::Host& host, host::Datatype type);
+// The one datatype of all `count` blocks, and its bytes. Nothing where datatypes differ, or it is derived or
+// has gaps. Where it is not significant here: none.
+struct PlainType {
+  host::Datatype type{};
+  std::size_t bytes = 0;
+};
+std::optional<PlainType> plain_type(host::Host& host, const BlockArguments& blocks, int count);
+// Are all `count` blocks of this datatype, or is none significant here?
+bool are_of(const BlockArguments& blocks, int count, host::Datatype type);
 
 // Once: blocks that the kernel was to copy go another way.
 void say_copy_is_refused();
@@ -37,6 +44,7 @@ class UnevenBlocks final : public Engine {
   void remember(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes) const;
 
  private:
+  static int reduce_again(Communicator& c, const Call& call, std::int64_t bytes);
   int run_long(Communicator& c, int lines, const schedule::Compiled& what, schedule::Data* data) const;
   const Schedules& schedules_;
 };

@@ -186,6 +186,8 @@ void Slice::reduce_part(void* into, const void* from, std::size_t first, std::si
                         const Combine& combine) {
   State& s = *state_;
   if (total == 0) return;
+  // As blocks of one length: both ranks know all lengths.
+  if (s.size == 2 && 2 * count == total) return reduce_scatter(into, from, count, combine);
   if (s.size > 1) {
     s.reduce_part_of_many(static_cast<char*>(into), static_cast<const char*>(from), first, count, total,
                           combine, wait_);

@@ -206,10 +206,11 @@ struct Caller {
   }
   void reduce_part(std::uint32_t call, std::size_t total, bool is_in_place) {
     std::vector<Affine> from = given(rank, call, total);
-    // The first rank's part is empty, the last one's takes what the others leave.
+    // In turns parts are alike, or the first rank's is empty. The last one's takes what the others leave.
     const std::size_t share = total / static_cast<std::size_t>(ranks);
-    const std::size_t first = rank == 0 ? 0 : (static_cast<std::size_t>(rank) - 1) * share;
-    const std::size_t last = rank + 1 == ranks ? total : static_cast<std::size_t>(rank) * share;
+    const std::size_t end = static_cast<std::size_t>(rank) + call % 2;
+    const std::size_t first = end == 0 ? 0 : (end - 1) * share;
+    const std::size_t last = rank + 1 == ranks ? total : end * share;
     std::vector<Affine> into(last - first);
     slice.reduce_part(is_in_place ? from.data() : into.data(), from.data(), first, into.size(), total,
                       composition);

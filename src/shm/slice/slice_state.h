@@ -154,22 +154,29 @@ struct StreamEnd {
     return seen == position;
   }
 
-  // Of a ring of `ring_bytes` a stream goes through the first part `first_laps` times, and then goes on from
-  // there into the rest. So programs with few blocks do not touch all of the ring's pages. Both ends know how
-  // far they are. What was written in the last of these laps lies where a lap of the whole ring has it, so
-  // that nothing is waited for.
-  static constexpr std::size_t first_part_bytes = std::size_t{256} << 10;
-  static constexpr std::uint64_t first_laps = 64;
-  std::size_t part_in_use() const {
-    const std::size_t first = std::min(ring_bytes, first_part_bytes);
-    return position < first_laps * first ? first : ring_bytes;
+  // A stream goes through the first part of its ring, and in each lap one byte further for so many of the
+  // lap. So programs with few blocks do not touch all of the ring's pages, and no call touches many of them.
+  // Both ends know how long each lap is.
+  static constexpr std::size_t first_lap_bytes = std::size_t{256} << 10;
+  static constexpr std::size_t bytes_for_a_new_byte = 64;
+  std::uint64_t lap_begin = 0;                    // a position
+  std::size_t lap_bytes = 0, last_lap_bytes = 0;  // of this lap and of the one before
+  void use_ring(char* memory, std::size_t bytes) {
+    ring = memory;
+    ring_bytes = bytes;
+    lap_bytes = last_lap_bytes = std::min(bytes, first_lap_bytes);
   }
   // Where in the ring `position` is.
-  std::size_t place() const {
-    const std::size_t first = std::min(ring_bytes, first_part_bytes);
-    const std::uint64_t laps_end = first_laps * first;
-    return position < laps_end ? position % first : (position - laps_end + first) % ring_bytes;
+  std::size_t place() const { return position - lap_begin; }
+  void advance(std::size_t bytes) {
+    position += bytes;
+    if (place() < lap_bytes) return;
+    lap_begin += lap_bytes;
+    last_lap_bytes = lap_bytes;
+    lap_bytes = std::min(ring_bytes, lap_bytes + up_to_whole_pages(lap_bytes / bytes_for_a_new_byte));
   }
+  // For the writer: what lay here in the last lap must have been read.
+  std::size_t room() const { return last_lap_bytes - (position - seen); }
 };
 
 struct Slice::State {

@@ -41,8 +41,7 @@ void Slice::State::map_streams(Counter* counters, char* rings) {
       end.is_writing = is_writing;
       end.own = both + (is_writing ? 0 : 1);
       end.other = both + (is_writing ? 1 : 0);
-      end.ring = rings + number * streams.bytes;
-      end.ring_bytes = streams.bytes;
+      end.use_ring(rings + number * streams.bytes, streams.bytes);
     }
   }
 }
@@ -61,8 +60,7 @@ void Slice::State::map_common_streams(Counter* counters, char* rings) {
     end.peer = writer;
     end.is_writing = writer == rank;
     end.is_common = true;
-    end.ring = rings + static_cast<std::size_t>(writer) * ring_bytes;
-    end.ring_bytes = ring_bytes;
+    end.use_ring(rings + static_cast<std::size_t>(writer) * ring_bytes, ring_bytes);
     end.own = counter(writer, writer == rank ? 0 : 1 + rank);
     if (writer != rank) end.other = counter(writer, 0);
   }
@@ -109,21 +107,20 @@ bool Slice::State::may_write(const StreamEnd& end) {
 }
 
 // Blocks begin lines, and all pieces but a block's last one are whole lines. So what has been written and
-// read so far always is whole lines too. A piece never reaches over the end of what is in use of the ring.
+// read so far always is whole lines too. A piece never reaches over the end of a lap.
 std::size_t Slice::move_piece(StreamEnd* end) {
   if (end->is_writing && !state_->may_write(*end)) return 0;
-  const std::size_t part_bytes = end->part_in_use();
   const auto possible = [&]() -> std::size_t {
-    return end->is_writing ? part_bytes - (end->position - end->seen) : end->seen - end->position;
+    return end->is_writing ? end->room() : end->seen - end->position;
   };
-  // Both ends cut a block alike, but for what is left before the end of the part of the ring that is in use.
+  // Both ends cut a block alike, but for what is left before the end of a lap.
   const std::size_t wanted = end->is_writing ? std::min(end->left, end->piece) : 1;
   if (possible() < wanted) {
     end->look();
     if (possible() < wanted) return 0;
   }
   const std::size_t place = end->place();
-  const std::size_t bytes = std::min({end->left, end->piece, possible(), part_bytes - place});
+  const std::size_t bytes = std::min({end->left, end->piece, possible(), end->lap_bytes - place});
   char* piece = end->ring + place;
   if (end->is_writing) {
     put_piece(piece, end->block, bytes);
@@ -132,7 +129,7 @@ std::size_t Slice::move_piece(StreamEnd* end) {
   }
   end->block += bytes;
   end->left -= bytes;
-  end->position += to_whole_lines(bytes);
+  end->advance(to_whole_lines(bytes));
   end->own->value.store(end->position, std::memory_order_release);
   return bytes;
 }

@@ -134,9 +134,10 @@ TEST(StreamsAlone, many_lengths_one_after_the_other) {
 }
 
 // Rings that begin with a part of themselves, and blocks from some lines to several of such parts. In the
-// three lengths of a ring, what comes behind the first part is a multiple of it, less, and no multiple.
+// three lengths of a ring, what comes behind the first part is a multiple of it, one page, and no multiple.
 TEST(StreamsAlone, a_ring_grows_under_what_is_on_its_way) {
-  constexpr std::size_t first = StreamEnd::first_part_bytes, grown = first * StreamEnd::first_laps;
+  constexpr std::size_t first = StreamEnd::first_lap_bytes;
+  constexpr std::size_t grown = 3 * first * StreamEnd::bytes_for_a_new_byte;
   for (const std::size_t whole : {2 * first, first + 4096, 3 * first - 8192}) {
     run_threads({.local_size = 2, .ring_lines = 256, .stream_bytes = whole}, yielding, [&](Slice& slice) {
       Delays delays(static_cast<std::uint32_t>(slice.local_rank()) + 1);
@@ -230,24 +231,46 @@ TEST(StreamsAlone, several_blocks_to_one_rank_come_in_order) {
   });
 }
 
-TEST(StreamsAlone, a_ring_begins_with_its_first_part) {
-  constexpr std::size_t first = StreamEnd::first_part_bytes, whole = 3 * first;
-  constexpr std::uint64_t grown = first * StreamEnd::first_laps;
-  const auto at = [](std::uint64_t position, std::size_t bytes_of_ring) {
-    StreamEnd end;
-    end.ring_bytes = bytes_of_ring;
-    end.position = position;
-    return end;
-  };
-  EXPECT_EQ(at(0, whole).part_in_use(), first);
-  EXPECT_EQ(at(first + 64, whole).place(), 64U);
-  EXPECT_EQ(at(grown - 64, whole).part_in_use(), first);
-  EXPECT_EQ(at(grown - 64, whole).place(), first - 64);
-  EXPECT_EQ(at(grown, whole).part_in_use(), whole);
-  EXPECT_EQ(at(grown, whole).place(), first) << "behind what may still be unread";
-  EXPECT_EQ(at(grown + 2 * first, whole).place(), 0U);
-  EXPECT_EQ(at(5 * ring_bytes + 64, ring_bytes).place(), 64U) << "a short ring is used as a whole";
-  EXPECT_EQ(at(first * 100, first).place(), 0U);
+// Of bytes that go through a ring, few are the first ones in their page.
+TEST(StreamsAlone, a_ring_grows_page_by_page) {
+  constexpr std::size_t first = StreamEnd::first_lap_bytes, whole = 3 * first + page_bytes;
+  StreamEnd end;
+  end.use_ring(nullptr, whole);
+  EXPECT_EQ(end.lap_bytes, first);
+  std::size_t furthest = first, fresh_in_block = 0;
+  for (std::size_t moved = 0; moved < 3 * first * StreamEnd::bytes_for_a_new_byte; moved += 64) {
+    if (moved % (128 * 1024) == 0) fresh_in_block = 0;
+    const std::size_t behind = end.place() + 64;
+    ASSERT_LE(behind, end.lap_bytes);
+    if (behind > furthest) fresh_in_block += behind - furthest, furthest = behind;
+    ASSERT_LE(fresh_in_block, whole / StreamEnd::bytes_for_a_new_byte + page_bytes) << moved;
+    end.advance(64);
+  }
+  EXPECT_EQ(furthest, whole);
+  EXPECT_EQ(end.lap_bytes, whole);
+}
+
+// A lap may be longer than the one before: what lay there may not have been read yet.
+TEST(StreamsAlone, a_longer_lap_has_no_more_room) {
+  constexpr std::size_t first = StreamEnd::first_lap_bytes;
+  StreamEnd end;
+  end.use_ring(nullptr, 3 * first);
+  end.advance(first);
+  EXPECT_EQ(end.place(), 0U);
+  EXPECT_EQ(end.lap_bytes, first + page_bytes);
+  EXPECT_EQ(end.room(), 0U) << "nothing has been read";
+  end.seen = 64;
+  EXPECT_EQ(end.room(), 64U);
+  end.seen = end.position;
+  EXPECT_EQ(end.room(), first);
+}
+
+TEST(StreamsAlone, a_short_ring_is_used_as_a_whole) {
+  StreamEnd end;
+  end.use_ring(nullptr, ring_bytes);
+  end.advance(ring_bytes);
+  EXPECT_EQ(end.lap_bytes, ring_bytes);
+  EXPECT_EQ(end.place(), 0U);
 }
 
 TEST(StreamsAlone, who_has_written_all_leaves) {

@@ -148,7 +148,8 @@ Descriptor waiting(Descriptor descriptor) {
   return descriptor;
 }
 
-// The same with fused steps inside the nodes, for small messages.
+}  // namespace
+
 Descriptor fused_two_level(const Descriptor& inter, TwoLevelBuild build) {
   Descriptor descriptor = without_channel(two_level(inter, std::move(build)));
   descriptor.name = "two_level_fused_" + inter.name;
@@ -156,16 +157,16 @@ Descriptor fused_two_level(const Descriptor& inter, TwoLevelBuild build) {
       "One fused step at a time inside the nodes, and between their leaders: " + inter.sentence;
   descriptor.legality.waits_inside = true;
   descriptor.legality.max_bytes = fused_max_bytes;
-  descriptor.parameters.push_back(domains_parameter());
   return descriptor;
 }
 
-// Algorithms that are good for small messages.
 bool has_few_rounds(const Descriptor& inter) {
   constexpr std::array<std::string_view, 5> names = {"flat", "binomial", "k_nomial", "recursive_doubling",
                                                      "reduce_bcast"};
   return std::ranges::find(names, inter.name) != names.end();
 }
+
+namespace {
 
 std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
   std::vector<Descriptor> all;
@@ -179,7 +180,10 @@ std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
       all.back().parameters.push_back(overlap_parameter());
     }
     all.back().parameters.push_back(domains_parameter());
-    if (has_few_rounds(inter)) all.push_back(fused_two_level(inter, fused));
+    if (has_few_rounds(inter)) {
+      all.push_back(fused_two_level(inter, fused));
+      all.back().parameters.push_back(domains_parameter());
+    }
   };
   for (const Descriptor& inter : simple) {
     if (!is_for_leaders(inter)) continue;

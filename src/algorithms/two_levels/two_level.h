@@ -37,5 +37,9 @@ bool add_node_before(Composition* to, const Levels& levels, Operation operation,
 bool is_for_leaders(const Descriptor& inter);
 // "two_level_" + the name of `inter`, its legality on the nodes, its parameters and those of the channels.
 Descriptor two_level(const Descriptor& inter, TwoLevelBuild build);
+// The same with fused steps inside the nodes, for small messages.
+Descriptor fused_two_level(const Descriptor& inter, TwoLevelBuild build);
+// Is it good for small messages?
+bool has_few_rounds(const Descriptor& inter);
 
 }  // namespace unisono::algorithms

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/catalogue/parameters.h"
+#include "algorithms/shared_memory/fused.h"
 #include "algorithms/shared_memory/shared.h"
 #include "algorithms/shared_memory/shared_blocks.h"
 #include "algorithms/two_levels/two_level.h"
@@ -57,25 +58,29 @@ bool is_root(const Levels& levels) {
   return levels.is_leader() && levels.leaders().rank == levels.leaders().root;
 }
 
-void gather(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
-  const Seat all = all_in_node_order(to, levels, Place::output);
-  const Seat own = own_node(to, levels, all);
-  levels.add_node(to, Operation::gather, shared_gather, parameters, {.output = own});
-  levels.add_leaders(to, inter, parameters, {.input = own, .output = all});
-  if (!levels.is_in_rank_order() && is_root(levels)) {
-    add_permutation(to, levels, all, Place::output, false);
-  }
+TwoLevelBuild gather(Levels::NodePhase on_node) {
+  return [=](Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+    const Seat all = all_in_node_order(to, levels, Place::output);
+    const Seat own = own_node(to, levels, all);
+    levels.add_node(to, Operation::gather, on_node, parameters, {.output = own});
+    levels.add_leaders(to, inter, parameters, {.input = own, .output = all});
+    if (!levels.is_in_rank_order() && is_root(levels)) {
+      add_permutation(to, levels, all, Place::output, false);
+    }
+  };
 }
 
-void scatter(Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
-  const Seat all = all_in_node_order(to, levels, Place::input);
-  const Seat own = own_node(to, levels, all);
-  if (!levels.is_in_rank_order()) {
-    if (is_root(levels)) add_permutation(to, levels, all, Place::input, true);
-    if (!is_root(levels)) to->add(local_stage([](Writer&) {}));
-  }
-  levels.add_leaders(to, inter, parameters, {.input = all, .output = own});
-  levels.add_node(to, Operation::scatter, shared_scatter, parameters, {.input = own});
+TwoLevelBuild scatter(Levels::NodePhase on_node) {
+  return [=](Composition* to, const Levels& levels, const Descriptor& inter, const Parameters& parameters) {
+    const Seat all = all_in_node_order(to, levels, Place::input);
+    const Seat own = own_node(to, levels, all);
+    if (!levels.is_in_rank_order()) {
+      if (is_root(levels)) add_permutation(to, levels, all, Place::input, true);
+      if (!is_root(levels)) to->add(local_stage([](Writer&) {}));
+    }
+    levels.add_leaders(to, inter, parameters, {.input = all, .output = own});
+    levels.add_node(to, Operation::scatter, on_node, parameters, {.input = own});
+  };
 }
 
 // Where a ring brings the nodes' blocks in turn: this node's first, then those of the nodes before it.
@@ -134,12 +139,24 @@ Descriptor two_level_allgather(const Descriptor& inter) {
   return descriptor;
 }
 
+// Inside a node a leader writes the blocks for all ranks as one message.
+Descriptor of_all_blocks(Descriptor descriptor) {
+  descriptor.legality.max_total_bytes = std::exchange(descriptor.legality.max_bytes, 0);
+  return descriptor;
+}
+
 std::vector<Descriptor> compose(const std::vector<Descriptor>& simple) {
   std::vector<Descriptor> all;
   for (const Descriptor& inter : simple) {
     if (!is_for_leaders(inter)) continue;
-    if (inter.operation == Operation::gather) all.push_back(two_level(inter, gather));
-    if (inter.operation == Operation::scatter) all.push_back(two_level(inter, scatter));
+    if (inter.operation == Operation::gather) {
+      all.push_back(two_level(inter, gather(shared_gather)));
+      if (has_few_rounds(inter)) all.push_back(fused_two_level(inter, gather(fused_gather)));
+    }
+    if (inter.operation == Operation::scatter) {
+      all.push_back(two_level(inter, scatter(shared_scatter)));
+      if (has_few_rounds(inter)) all.push_back(of_all_blocks(fused_two_level(inter, scatter(fused_scatter))));
+    }
     if (inter.operation == Operation::allgather || inter.operation == Operation::allgatherv)
       all.push_back(two_level_allgather(inter));
   }

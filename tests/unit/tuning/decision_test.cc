@@ -223,6 +223,37 @@ TEST(DecisionTest, SmallReductionsBetweenNodesMeetInFusedOperations) {
   EXPECT_EQ(decided(Operation::allreduce, "4x4", 128 << 10), "two_level_ring");
 }
 
+TEST(DecisionTest, SmallGathersAndScattersBetweenNodesGoInLinesInsideThem) {
+  EXPECT_EQ(decided(Operation::gather, "4x4", 8), "two_level_fused_flat");
+  EXPECT_EQ(decided(Operation::gather, "4x4", 4 << 10), "two_level_fused_flat");
+  EXPECT_EQ(decided(Operation::gather, "16x4", 8), "two_level_fused_binomial");
+  EXPECT_EQ(decided(Operation::gather, "4x1", 8), "binomial");
+  EXPECT_EQ(decided(Operation::scatter, "4x4", 64), "binomial");
+  EXPECT_EQ(decided(Operation::scatter, "4x4", 256), "two_level_fused_flat");
+  EXPECT_EQ(decided(Operation::scatter, "4x1", 128), "binomial");
+  Decider decider;
+  decider.add(make_rules());
+  for (const Operation operation : {Operation::gather, Operation::scatter}) {
+    Question q = question(operation, "4x4", 256);
+    q.is_blocking = false;
+    EXPECT_EQ(decider.decide(q).name(), "two_level_binomial") << "lines would wait inside the call";
+  }
+}
+
+TEST(DecisionTest, BarriersOfFewNodesGoThroughOneWhereRanksShareCores) {
+  Decider decider;
+  decider.add(make_rules());
+  const auto decided = [&](const char* layout, bool is_oversubscribed) {
+    Question q = question(Operation::barrier, layout, 0);
+    q.is_oversubscribed = is_oversubscribed;
+    return std::string(decider.decide(q).name());
+  };
+  EXPECT_EQ(decided("4x4", true), "two_level_central_counter");
+  EXPECT_EQ(decided("4x4", false), "two_level_dissemination");
+  EXPECT_EQ(decided("2x8", true), "two_level_dissemination") << "one round is the least there is";
+  EXPECT_EQ(decided("8x2", true), "two_level_dissemination") << "one leader would meet too many";
+}
+
 TEST(DecisionTest, BetweenNodesBlocksTravelTogether) {
   for (const Operation operation : {Operation::reduce_scatter_block, Operation::reduce_scatter}) {
     EXPECT_EQ(decided(operation, "4x4", 8), "two_level_recursive_halving");
@@ -231,10 +262,8 @@ TEST(DecisionTest, BetweenNodesBlocksTravelTogether) {
     EXPECT_EQ(decided(operation, "4x1", 64 << 10), "ring");
   }
   EXPECT_EQ(decided(Operation::allgatherv, "4x4", 8), "two_level_recursive_doubling");
-  EXPECT_EQ(decided(Operation::gather, "4x4", 64), "binomial");
-  EXPECT_EQ(decided(Operation::gather, "4x4", 256), "two_level_binomial");
-  EXPECT_EQ(decided(Operation::scatter, "4x4", 128), "binomial");
-  EXPECT_EQ(decided(Operation::scatter, "4x4", 256), "two_level_binomial");
+  EXPECT_EQ(decided(Operation::gather, "4x4", 8 << 10), "two_level_binomial");
+  EXPECT_EQ(decided(Operation::scatter, "4x4", 512), "two_level_binomial");
   EXPECT_EQ(decided(Operation::allgatherv, "3x4", 8), "two_level_bruck");
   EXPECT_EQ(decided(Operation::allgatherv, "4x4", 64 << 10), "two_level_ring");
   for (const Operation operation : {Operation::scan, Operation::exscan}) {

@@ -21,6 +21,8 @@ namespace {
 // Of the job that spawns, and of nobody else.
 constexpr std::string_view not_handed_on[] = {spawned_variable, "UNISONO_AGENTS_JOB",
                                               "UNISONO_AGENTS_LEFT_OUT"};
+// Intel MPI's launcher ends a program that spawns with longer ones.
+constexpr std::size_t most_in_word = 4000;
 // With these the launcher copies the program's file, which would be the shim's.
 constexpr const char* copying_keys[] = {"ompi_preload_binary", "PMIX_PRELOAD_BIN"};
 
@@ -112,6 +114,8 @@ std::unique_ptr<ShimLine> ShimLine::of(const char* command, char* const argument
   add_settings(&words);
   words.insert(words.end(), {"--set", std::string(spawned_variable) + "=" + spawned_as, "--library",
                              parts.library, "--adapters", family, "--", program.name});
+  if (std::ranges::any_of(words, [](const std::string& word) { return word.size() > most_in_word; }))
+    return nullptr;
   for (; arguments != MPI_ARGV_NULL && *arguments != nullptr; ++arguments) words.emplace_back(*arguments);
   for (std::size_t i = 1; i < words.size(); ++i) line->pointers_.push_back(words[i].data());
   line->pointers_.push_back(nullptr);

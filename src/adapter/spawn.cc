@@ -57,13 +57,17 @@ class Preparation {
 
   // Behind the host's call, on all ranks.
   int end(int result, int root, MPI_Comm comm, const MPI_Comm* made) {
-    if (result != MPI_SUCCESS || !is_ours_) return result;
-    const MPI_Comm between = *made;
+    if (!is_ours_) return result;
     const Nested nested;
+    if (result != MPI_SUCCESS || !runtime::is_running()) {
+      // There may be children all the same, which wait for the answer.
+      if (board_ != nullptr) board_->settle(nobody);
+      return result;
+    }
+    const MPI_Comm between = *made;
     int spawned = 0;
     if (is_root_ && pmpi.Comm_remote_size(between, &spawned) == MPI_SUCCESS) runtime::has_spawned(spawned);
-    if (runtime::is_running())
-      begin_world(host_of_job(), comm, root, lines_.empty() ? nullptr : board_.get(), between);
+    begin_world(host_of_job(), comm, root, lines_.empty() ? nullptr : board_.get(), between);
     return result;
   }
 

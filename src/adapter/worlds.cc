@@ -167,7 +167,7 @@ std::string name_of_spawned() {
 void begin_world(MpiHost& host, MPI_Comm comm, int root, SpawnBoard* board, MPI_Comm between) {
   // Processes of other worlds might not come to this.
   if (!is_inside_world(comm)) {
-    if (board != nullptr) board->settle(-1);
+    if (board != nullptr) board->settle(nobody);
     return;
   }
   int spawned = 0;

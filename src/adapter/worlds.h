@@ -17,6 +17,8 @@
 
 namespace unisono::adapter {
 
+constexpr int nobody = -1;
+
 // What the process that spawns and those that are spawned share.
 class SpawnBoard {
  public:
@@ -27,7 +29,7 @@ class SpawnBoard {
   // Fills in where it is found.
   void describe(SpawnedAs* place) const;
   void come();
-  // By the process that has made it: have all come?
+  // By the process that has made it: have all come? With `nobody`: no communicator over both is served.
   bool settle(int spawned);
   // Waits for that.
   bool have_all_come() const;

@@ -87,7 +87,7 @@ struct Options : DecisionOptions, LearningOptions, TellingOptions, NodeOptions, 
   std::int64_t unexpected_bytes = std::int64_t{256} << 20;
   std::string messages = "off";        // off, node, all, auto
   std::string long_messages = "auto";  // memory, mpi, auto
-  bool serves_spawned = false;         // processes that the program spawns
+  bool serves_spawned = true;          // processes that the program spawns
   std::int64_t cache_bytes = std::int64_t{16} << 20;
 };
 

@@ -138,6 +138,10 @@ class Mpi4pySuite:
     def parts(self, mpi: Mpi) -> list[str]:
         return sorted(path.stem for path in self.tests.glob("test_*.py"))
 
+    def environment(self, mpi: Mpi) -> dict[str, str]:
+        """Return what ranks have beside that."""
+        return {}
+
     def run(
         self, jobs: Jobs, mpi: Mpi, ranks: int, variant: str, parts: Sequence[str], directory: Path
     ) -> dict[str, Outcomes]:
@@ -170,7 +174,7 @@ class _Run:
             self.variant,
             [*command, *arguments],
             directory,
-            self.jobs.python(self.mpi),
+            self.jobs.python(self.mpi) | self.suite.environment(self.mpi),
             timeout=JOB_SECONDS,
             watch=job.Watch(directory, stall_seconds(self.ranks, len(os.sched_getaffinity(0)))),
         )

@@ -9,6 +9,7 @@ from imb_suite import ImbSuite
 from matrix_suite import MatrixSuite
 from mpi4py_suite import Mpi4pySuite
 from scalapack_suite import ScalapackSuite
+from spawn_suite import SpawnSuite
 from stress_suite import StressSuite
 from suite import Suite
 from traffic_suite import TrafficSuite
@@ -17,6 +18,7 @@ SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
         Mpi4pySuite(),
+        SpawnSuite(),
         ImbSuite(),
         ScalapackSuite(),
         HpccSuite(),

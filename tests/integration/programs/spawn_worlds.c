@@ -5,7 +5,8 @@
 // SPAWN_SILENT: without messages between two worlds, which some MPIs lose.
 // The ways: once; multiple, by MPI_Comm_spawn_multiple; self, each rank by itself; nested, where children
 // spawn others. In early children end long before their parents, and loop leaves nothing behind. In alone
-// there is no communicator over both, kept frees nothing, and missing says what a spawn fails with.
+// there is no communicator over both, kept frees nothing, and missing says what a spawn fails with. In hosts
+// children are on hosts that differ, by the info "KEY=VALUE ..." of SPAWN_INFO.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <mpi.h>
@@ -144,8 +145,24 @@ static int mapped(void) {
 
 static MPI_Comm spawn(char** command, int processes, MPI_Comm comm) {
   MPI_Comm between;
-  MPI_Comm_spawn(command[0], command + 1, processes, MPI_INFO_NULL, 0, comm, &between, MPI_ERRCODES_IGNORE);
+  MPI_Info info;
+  char keys[200] = "";
+  MPI_Info_create(&info);
+  if (getenv("SPAWN_INFO") != NULL) strncpy(keys, getenv("SPAWN_INFO"), sizeof keys - 1);
+  for (char* key = strtok(keys, "= "); key != NULL; key = strtok(NULL, "= "))
+    MPI_Info_set(info, key, strtok(NULL, "= "));
+  MPI_Comm_spawn(command[0], command + 1, processes, info, 0, comm, &between, MPI_ERRCODES_IGNORE);
+  MPI_Info_free(&info);
   return between;
+}
+
+static void check_hosts_differ(void) {
+  char names[children][64] = {{0}};
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  gethostname(names[rank], sizeof names[0] - 1);
+  MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names, sizeof names[0], MPI_CHAR, MPI_COMM_WORLD);
+  check(strcmp(names[0], names[1]) != 0, "children's host");
 }
 
 static void spawn_again_and_again(char** command) {
@@ -192,6 +209,7 @@ static void be_child(const char* way, MPI_Comm parents) {
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, all);
     MPI_Comm_free(&all);
   } else {
+    if (strcmp(way, "hosts") == 0) check_hosts_differ();
     meet(MPI_COMM_WORLD);
     if (strcmp(way, "nested") == 0) {
       words[1] = "once";

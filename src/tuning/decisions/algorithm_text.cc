@@ -92,9 +92,12 @@ std::string operations_with(const std::string& algorithm) {
 }  // namespace
 
 ReadAlgorithm algorithm_from_text(Operation operation, std::string_view text) {
-  // A source's name may have a bracket of its own: Rab2-(ring,ring).
-  const bool is_name_alone = algorithms::find_named(operation, text) != nullptr;
-  const std::size_t bracket = is_name_alone ? std::string_view::npos : text.rfind('(');
+  std::size_t bracket = text.rfind('(');
+  // A source's name may have a bracket of its own: Rab2-(ring,ring). Names of ours are looked for first,
+  // since tables hold many of them, and there are many names in sources.
+  const std::string_view front = text.substr(0, bracket);
+  const bool is_ours = front == "native" || algorithms::find_with_agents(operation, front) != nullptr;
+  if (!is_ours && algorithms::find_named(operation, text) != nullptr) bracket = std::string_view::npos;
   const std::string name(text.substr(0, bracket));
   ReadAlgorithm read;
   if (bracket != std::string_view::npos && text.back() != ')') {

@@ -49,6 +49,7 @@ NOT_RUN = {
         "make figures",
         "make repository",
     ),
+    "it takes six minutes; make test makes fewer of such calls": ("make random-calls",),
     "it takes an hour; what it starts is tested by test_simgrid.py": (
         "make simulate",
         'make simulate SIMULATE="--platforms fat-tree --ranks 1024 --operations barrier,allreduce,bcast --sizes 8 --selectors ompi,mpich"',

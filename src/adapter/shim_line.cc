@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -23,8 +24,9 @@ constexpr std::string_view not_handed_on[] = {spawned_variable, "UNISONO_AGENTS_
                                               "UNISONO_AGENTS_LEFT_OUT"};
 // Intel MPI's launcher ends a program that spawns with longer ones.
 constexpr std::size_t most_in_word = 4000;
-// With these the launcher copies the program's file, which would be the shim's.
-constexpr const char* copying_keys[] = {"ompi_preload_binary", "PMIX_PRELOAD_BIN"};
+// With the first two the launcher copies the program's file, which would be the shim's. Launchers differ in
+// what they do with the third: look there first, put it before any name, or nothing.
+constexpr const char* left_keys[] = {"ompi_preload_binary", "PMIX_PRELOAD_BIN", "path"};
 
 std::string value_of(MPI_Info info, const char* key) {
   char value[MPI_MAX_INFO_VAL + 1] = "";
@@ -44,14 +46,14 @@ struct Program {
   std::string name, file;
 };
 
-Program in_search_path(const std::string& name, const std::string& folders) {
-  for (std::size_t begin = 0; begin < folders.size();) {
+// Of such folders launchers and the shim, which is started in another one, may make different things.
+bool has_relative_folder(std::string_view folders) {
+  for (std::size_t begin = 0; begin <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const std::string file = folders.substr(begin, end - begin) + "/" + name;
-    if (is_executable(file)) return {file, file};
+    if (end == begin || folders[begin] != '/') return true;
     begin = end + 1;
   }
-  return {};
+  return false;
 }
 
 Program find(const std::string& name, MPI_Info info) {
@@ -61,7 +63,8 @@ Program find(const std::string& name, MPI_Info info) {
     const std::string file = name[0] == '/' ? name : here + name;
     return is_executable(file) ? Program{name, file} : Program{};
   }
-  if (Program found = in_search_path(name, value_of(info, "path")); !found.name.empty()) return found;
+  const char* folders = std::getenv("PATH");
+  if (folders != nullptr && has_relative_folder(folders)) return {};
   char file[PATH_MAX];
   if (unisono_find_program(name.c_str(), file, sizeof file) == 0) return {name, file};
   // Open MPI looks there for no bare names.
@@ -102,7 +105,7 @@ void add_settings(std::vector<std::string>* words) {
 std::unique_ptr<ShimLine> ShimLine::of(const char* command, char* const arguments[], MPI_Info info,
                                        const std::string& spawned_as) {
   if (command == nullptr || command[0] == '\0') return nullptr;
-  for (const char* key : copying_keys) {
+  for (const char* key : left_keys) {
     if (!value_of(info, key).empty()) return nullptr;
   }
   const Parts parts = own_parts();

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +234,22 @@ def test_children_on_several_hosts(cluster_mpi: Mpi, runner: Runner, cluster: Cl
     for of_side in (of_parents, of_children):
         assert served_on(of_side, 4) == set()
         assert any(OUTSIDE in entry["reason"] for entry in of_side["native"])
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize("has_key", [False, True])
+def test_launchers_find_the_programs_that_they_find_natively(
+    mpi: Mpi, runner: Runner, has_key: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """Two files have the name: one is in PATH, and one where info key `path` says."""
+    program = spawning(mpi, "where", "spawn_where.c")
+    folders = [runner.scratch / name for name in ("of_path", "of_key")]
+    for folder in folders:
+        folder.mkdir()
+        shutil.copy(program, folder / "child")
+    command = [program, folders[0], *([folders[1]] if has_key else [])]
+    monkeypatch.setenv("PATH", f"{folders[0]}:{os.environ['PATH']}")  # Open MPI 5's launcher looks by its own
+    environment = settings_of(mpi, PATH=os.environ["PATH"])
+    natively = runner.run(mpi, 1, command, environment, timeout=60).check().output
+    assert natively.strip() in {str(folder / "child") for folder in folders}
+    assert runner.unisono(mpi, 1, command, environment, timeout=60).check().output == natively

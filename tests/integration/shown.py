@@ -160,6 +160,8 @@ SHORT_PROGRAMS = {
     "traversal.py": "--lattice 6",
     "halo.py": "--cells 4 --steps 5",
     "benchmarks/agent_deaths.py": "--agents 1 --hosts 1",
+    "benchmarks/agents.py": "--rounds 1 --calls 10 --idle 0.2",
+    "benchmarks/blocking_agents.py": "--rounds 1 --calls 20",
     "benchmarks/match_figures.py": "--steps 1 --only 5.5",
     "benchmarks/neighbor_groups.py": "moore:2,1",
     "benchmarks/queue_depths.py": "--only reverse --ranks 2",

@@ -125,7 +125,7 @@ NOT_RUN = {
 }
 WITHOUT_TEST = {command for commands in NOT_RUN.values() for command in commands}
 # Less is better: what is added to NOT_RUN needs a better reason than that it is easier.
-MOST_WITHOUT_TEST = 58
+MOST_WITHOUT_TEST = 59
 # Names of commands and options, with less than what they need.
 NAMES = {
     "cmake -DUNISONO_CLI_PYTHON=/opt/python/bin/python3",

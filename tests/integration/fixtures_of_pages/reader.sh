@@ -35,6 +35,7 @@ END
 mpicc -O1 -I "$SOURCE_TREE/include" -o solver solver.c
 mpicc -O1 -o profile_cost "$SOURCE_TREE/benchmarks/profile_cost.c"
 mpicc -O1 -o recording_cost "$SOURCE_TREE/benchmarks/recording_cost.c"
+cp "$SOURCE_TREE/tests/cli/fixtures/two_sockets.xml" machine.xml
 mkdir .mpich .intel build
 "$SOURCE_TREE/.mpi/mpich/bin/mpicc" -Wl,-rpath,"$SOURCE_TREE/.mpi/mpich/lib" -o .mpich/program program.c
 I_MPI_ROOT=$SOURCE_TREE/.mpi/impi "$SOURCE_TREE/.mpi/impi/bin/mpicc" -o second program.c

@@ -134,6 +134,10 @@ IN_TURNS = {
         "--runs 1 --divide 50 --cells allreduce:8",
         "| 2000 allreduce of 8 B | auto |",
     ),
+    "learning --modes star,chosen --computing 5 --runs 3 --divide 4": (
+        "--runs 1 --divide 50 --cells allreduce:8",
+        "| 2000 allreduce of 8 B | chosen |",
+    ),
     "repository --layout nodes": (f"--operation barrier {QUICK} --output page.md", "barrier"),
 }
 

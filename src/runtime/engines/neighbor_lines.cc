@@ -258,6 +258,10 @@ class Exchange {
   std::vector<char>& joined_;
 };
 
+int sent_blocks(const NeighborhoodState& state, Operation operation) {
+  return sends_neighbor_blocks(operation) ? state.outs : 1;
+}
+
 int lines_of(const Communicator& c, const CallClass& entry, Operation operation) {
   const int links = sends_neighbor_blocks(operation) ? c.node.neighborhood->links.most_sent : 1;
   return entry.choice->algorithm->block_lines(links, entry.choice->parameters);
@@ -282,7 +286,7 @@ bool NeighborLines::is_known(const Communicator& c, const Call& call) {
   const BlockMemo& memo = c.block_memo(call.operation);
   if (memo.entry == nullptr || memo.entry->is_next_to_be_looked_at()) return false;
   const NeighborhoodState& state = *c.node.neighborhood;
-  const int sent = sends_neighbor_blocks(call.operation) ? state.outs : 1;
+  const int sent = sent_blocks(state, call.operation);
   return are_of(call.send_blocks, sent, memo.send_type) &&
          are_of(call.recv_blocks, state.ins, memo.recv_type) && is_readable(call.send_blocks, sent) &&
          is_readable(call.recv_blocks, state.ins);
@@ -308,8 +312,7 @@ void NeighborLines::remember(Communicator& c, CallClass& entry, const Call& call
   BlockMemo& memo = c.block_memo(call.operation);
   memo = {};
   const NeighborhoodState& state = *c.node.neighborhood;
-  const int outs = sends_neighbor_blocks(call.operation) ? state.outs : 1;
-  const auto sent = plain_type(world_.host, call.send_blocks, outs);
+  const auto sent = plain_type(world_.host, call.send_blocks, sent_blocks(state, call.operation));
   const auto got = plain_type(world_.host, call.recv_blocks, state.ins);
   if (!sent || !got) return;
   memo = {.entry = &entry,

@@ -39,6 +39,17 @@ bool run_in_lines(Communicator& c, const Exchange& exchange, const Blocks& sent,
   return LineBlocks<Blocks>(*c.node.slice, exchange, sent, got, &c.work.refused).run();
 }
 
+// A fused reduction, as the algorithm's schedule, which is one step.
+void reduce_part(Communicator& c, const Call& call, const shm::Combine& combine) {
+  std::size_t first = 0, total = 0;
+  for (int i = 0; i < c.size; ++i) {
+    if (i == c.rank) first = total;
+    total += call.send_blocks.count_of(i);
+  }
+  c.node.slice->reduce_part(call.recv_blocks.buffer, call.send_blocks.buffer, first,
+                            call.send_blocks.count_of(c.rank), total, combine);
+}
+
 }  // namespace
 
 bool is_readable(const BlockArguments& blocks, int count) {
@@ -98,29 +109,7 @@ std::optional<std::int64_t> UnevenBlocks::known(const Communicator& c, const Cal
   return tuning::size_class(mean) == memo.size_class ? std::optional(mean) : std::nullopt;
 }
 
-// As the algorithm's schedule, which is one step.
-int UnevenBlocks::reduce_again(Communicator& c, const Call& call, std::int64_t bytes) {
-  const BlockMemo& memo = c.block_memo(call.operation);
-  CallClass& entry = *memo.entry;
-  const CallTiming timing(CallTiming::count(entry, static_cast<std::uint64_t>(bytes)));
-  std::size_t first = 0, total = 0;
-  for (int i = 0; i < c.size; ++i) {
-    if (i == c.rank) first = total;
-    total += call.send_blocks.count_of(i);
-  }
-  {
-    const UnevenMemory uneven{.send_bytes = memo.send_bytes, .recv_bytes = memo.recv_bytes};
-    const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class),
-                               {.call = &call, .ranks = c.size, .uneven = &uneven});
-    c.node.slice->reduce_part(call.recv_blocks.buffer, call.send_blocks.buffer, first,
-                              call.send_blocks.count_of(c.rank), total, memo.combine);
-  }
-  timing.end(entry, true);
-  return host::success;
-}
-
 int UnevenBlocks::run_again(Communicator& c, const Call& call, std::int64_t bytes) const {
-  if (is_reduction(call.operation)) return reduce_again(c, call, bytes);
   const BlockMemo& memo = c.block_memo(call.operation);
   CallClass& entry = *memo.entry;
   const CallTiming timing(CallTiming::count(entry, static_cast<std::uint64_t>(bytes)));
@@ -132,7 +121,11 @@ int UnevenBlocks::run_again(Communicator& c, const Call& call, std::int64_t byte
     const UnevenMemory uneven{.send_bytes = memo.send_bytes, .recv_bytes = memo.recv_bytes};
     const InsideAlgorithm here(&entry, tuning::class_high(memo.size_class),
                                {.call = &call, .ranks = c.size, .uneven = &uneven});
-    is_left = run_in_lines(c, exchange, sent, got);
+    if (is_reduction(call.operation)) {
+      reduce_part(c, call, memo.combine);
+    } else {
+      is_left = run_in_lines(c, exchange, sent, got);
+    }
   }
   if (is_left) {
     c.work.blocks.read(world_.host, call, c.rank, c.size, &error);

@@ -44,7 +44,6 @@ class UnevenBlocks final : public Engine {
   void remember(Communicator& c, CallClass& entry, const Call& call, std::int64_t bytes) const;
 
  private:
-  static int reduce_again(Communicator& c, const Call& call, std::int64_t bytes);
   int run_long(Communicator& c, int lines, const schedule::Compiled& what, schedule::Data* data) const;
   const Schedules& schedules_;
 };
